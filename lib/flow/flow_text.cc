@@ -1,0 +1,1 @@
+#include "lib/flow/flow_text.h"

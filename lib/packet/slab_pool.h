@@ -1,0 +1,111 @@
+// A pool of equal buffers carved from one mapping, for one owner thread.
+//
+// The owner allocates from a LIFO (the buffer freed last is the one still in cache). Other threads return buffers to a
+// lock-free stack that the owner drains when its own list runs dry. The number of buffers is fixed when the pool is
+// made: an empty pool answers nullptr and counts it, and recovers as soon as packets come home.
+//
+// Buffers are strided by an odd number of cache lines, so that the headers of one batch fall into different cache sets.
+//
+// Lifetime: packets may outlive the thread that owns the pool. The pool's owner calls Retire() instead of deleting; the
+// pool deletes itself when the last packet is home.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include <absl/status/statusor.h>
+
+#include "lib/packet/dp_packet.h"
+
+namespace sluice {
+
+class SlabPool final : public PacketPool {
+ public:
+  struct Options {
+    uint32_t count = 0;      // buffers
+    uint32_t data_size = 0;  // bytes for data behind the headroom
+    uint32_t headroom = 0;   // bytes kept free in front
+  };
+
+  struct Retirer {
+    void operator()(SlabPool* pool) const { pool->Retire(); }
+  };
+  using Ptr = std::unique_ptr<SlabPool, Retirer>;
+
+  // Fails with kResourceExhausted when the memory cannot be mapped. Memory is touched on first use only.
+  static absl::StatusOr<Ptr> Create(const Options& options);
+
+  // The thread that allocates and whose frees take the short way. Set once by the thread itself before its first
+  // Allocate(); the creating thread is the owner until then.
+  void BindToThisThread() { owner_.store(ThreadToken(), std::memory_order_relaxed); }
+
+  // An empty buffer with the pool's headroom, or nullptr when none is left (counted). Owner thread only.
+  DpPacketPtr Allocate() {
+    if (free_ == nullptr && !Refill()) {
+      ++empty_count_;
+      return nullptr;
+    }
+    DpPacket* packet = free_;
+    free_ = packet->pool_link();
+    --free_count_;
+    packet->Reset(options_.headroom);
+    return DpPacketPtr(packet);
+  }
+
+  void Free(DpPacket* buffer) override;
+
+  uint64_t empty_count() const { return empty_count_; }  // owner thread, or approximate
+  uint32_t count() const { return options_.count; }
+  uint32_t data_size() const { return options_.data_size; }
+  // Buffers not in the pool. Exact only while no other thread frees. Owner thread.
+  uint32_t OutstandingCount();
+
+ private:
+  explicit SlabPool(const Options& options);
+  ~SlabPool() override;
+
+  static constexpr int64_t kBias = int64_t{1} << 40;
+
+  // Names the running thread at the cost of one register read.
+  static const void* ThreadToken() { return __builtin_thread_pointer(); }
+  bool Refill();
+  void Retire();
+  void ReturnRemotely(DpPacket* buffer);
+
+  const Options options_;
+  std::atomic<const void*> owner_;
+  DpPacket* free_ = nullptr;
+  uint32_t free_count_ = 0;
+  uint64_t empty_count_ = 0;
+  uint8_t* memory_ = nullptr;
+  size_t memory_size_ = 0;
+  // Written by other threads: on a line of its own.
+  alignas(64) std::atomic<DpPacket*> returned_{nullptr};
+  // Minus one for each remote free, plus one for each buffer drained from returned_, on top of a bias that only
+  // Retire() takes away, adding the buffers then out: zero means retired and all home, and who reaches it deletes.
+  std::atomic<int64_t> holds_{kBias};
+};
+
+// The pools that one PMD thread receives into and segments into.
+//
+// A receive queue posts pairs: a small buffer takes the headers and a frame of one MTU whole, a large one behind it takes
+// the rest of a frame of up to 64 KiB and is chained only when it was needed. So MTU-sized frames stay dense in cache,
+// large ones are received and sent in place, and no byte is copied between the two.
+struct PacketPools {
+  static constexpr uint32_t kHeadroom = 512;          // any tunnel push: Geneve with all options over IPv6 is 322
+  static constexpr uint32_t kSmallDataSize = 2048;    // a frame of 1500 + tags, or the head of a large one
+  static constexpr uint32_t kLargeDataSize = 65536;   // with the small buffer before it: more than the largest frame
+
+  SlabPool::Ptr small;
+  SlabPool::Ptr large;
+
+  static absl::StatusOr<PacketPools> Create(uint32_t small_count, uint32_t large_count);
+  void BindToThisThread() {
+    small->BindToThisThread();
+    large->BindToThisThread();
+  }
+};
+
+}  // namespace sluice
