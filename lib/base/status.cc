@@ -5,9 +5,7 @@
 
 namespace sluice {
 
-absl::Status MakeStatus(absl::StatusCode code, std::string message) {
-  return absl::Status(code, message);
-}
+absl::Status MakeStatus(absl::StatusCode code, std::string message) { return absl::Status(code, message); }
 
 absl::Status ErrnoStatus(int error_number, std::string what) {
   return MakeStatus(absl::ErrnoToStatusCode(error_number), fmt::format("{}: {}", what, std::strerror(error_number)));

@@ -4,12 +4,12 @@
 // what would be accepted; it is shown to the user as it is (the error column, the log, a command's output).
 #pragma once
 
-#include <string>
-#include <utility>
-
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 #include <fmt/format.h>
+
+#include <string>
+#include <utility>
 
 namespace sluice {
 
@@ -47,8 +47,7 @@ absl::Status ErrnoStatus(int error_number, std::string what);
 }  // namespace sluice
 
 // Returns the status from the enclosing function unless it is ok.
-#define SLUICE_RETURN_IF_ERROR(expression)                  \
-  do {                                                      \
-    if (absl::Status status_ = (expression); !status_.ok()) \
-      return status_;                                       \
+#define SLUICE_RETURN_IF_ERROR(expression)                                  \
+  do {                                                                      \
+    if (absl::Status status_ = (expression); !status_.ok()) return status_; \
   } while (false)
