@@ -1,0 +1,146 @@
+// The megaflow table of one datapath: a tuple-space classifier that PMD threads read under RCU.
+//
+// Flows with equal masks live in one subtable; a lookup asks the subtables in order of their hits. Flows do not overlap
+// by construction of what the upcall handler installs; where a user adds overlapping ones by hand, either may match.
+//
+// Readers (registered RCU threads) call Lookup and use the flow until they are quiescent. Writers take a mutex inside.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
+#include <absl/status/statusor.h>
+
+#include "lib/base/counter.h"
+#include "lib/base/rcu.h"
+#include "lib/flow/actions.h"
+#include "lib/flow/flow_text.h"
+
+namespace sluice {
+
+// What one thread did with one flow. Its own cache line.
+struct alignas(64) FlowStats {
+  Counter packets;      // a super-packet is one
+  Counter wire_frames;  // its segments
+  Counter bytes;        // wire bytes
+  Counter last_used_ms; // monotonic milliseconds, 0: never
+  Counter tcp_flags;    // or-ed
+};
+
+// One installed flow. Immutable but for its actions and statistics.
+class DpFlow {
+ public:
+  DpFlow(const Ufid& ufid, const Match& match, ActionList actions, size_t thread_slots);
+  ~DpFlow();
+
+  const Ufid& ufid() const { return ufid_; }
+  const FlowKey& key() const { return match_.key; }  // masked
+  const FlowMask& mask() const { return match_.mask; }
+  const Match& match() const { return match_; }
+  uint32_t hash() const { return hash_; }
+  const ActionList& actions() const { return *actions_.Load(); }
+
+  // Whether `key` falls into this flow. Compares only the words that the mask has.
+  bool Matches(const FlowKey& key) const {
+    for (size_t i = 0; i < match_words_; ++i) {
+      const WordMatch& w = words_[i];
+      if ((key.Word(w.index) & w.mask) != w.value) return false;
+    }
+    return true;
+  }
+
+  // The statistics that thread slot `slot` alone writes.
+  FlowStats& stats(size_t slot) { return *(*stats_.Load())[slot]; }
+  // All threads' sums. last_used_ms is the latest.
+  FlowStats TotalStats() const;
+  void ClearStats();
+
+ private:
+  friend class FlowTable;
+  struct WordMatch {
+    uint64_t mask;
+    uint64_t value;
+    uint32_t index;
+  };
+  using StatsSlots = std::vector<FlowStats*>;
+
+  void GrowStats(size_t thread_slots);
+
+  // What a lookup touches comes first.
+  uint32_t hash_ = 0;
+  uint32_t match_words_ = 0;
+  RcuPtr<const ActionList> actions_;
+  RcuPtr<const StatsSlots> stats_;
+  std::array<WordMatch, FlowKey::kWords> words_;
+  const Ufid ufid_;
+  const Match match_;
+};
+
+class FlowTable {
+ public:
+  // `thread_slots`: how many threads may account to flows at first.
+  explicit FlowTable(size_t thread_slots = 1);
+  ~FlowTable();
+  FlowTable(const FlowTable&) = delete;
+  FlowTable& operator=(const FlowTable&) = delete;
+
+  // Readers ----------------------------------------------------------------------------------------------------------
+  // The flow that `key` falls into, or nullptr. `slot` is the calling thread's.
+  DpFlow* Lookup(const FlowKey& key, size_t slot);
+
+  // Changes whenever a flow is removed: what a cache remembered before that must not be followed any more. Load it after
+  // RcuQuiescent(), before using the cache.
+  uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+
+  // Writers ----------------------------------------------------------------------------------------------------------
+  // Fails with kAlreadyExists if a flow with this ufid or with the same key and mask is there.
+  absl::StatusOr<DpFlow*> Insert(const Match& match, ActionList actions, const Ufid& ufid);
+  // Replaces the actions of a flow; kNotFound if there is none.
+  absl::Status Modify(const Match& match, ActionList actions, bool clear_stats);
+  absl::Status ModifyByUfid(const Ufid& ufid, ActionList actions, bool clear_stats);
+  // Removes a flow and gives its last statistics; kNotFound if there is none.
+  absl::StatusOr<FlowStats> Remove(const Match& match);
+  absl::StatusOr<FlowStats> RemoveByUfid(const Ufid& ufid);
+  void Clear();
+
+  // Visits every flow under the writers' mutex, in no order.
+  void ForEach(const std::function<void(DpFlow&)>& visit);
+  size_t flow_count() const { return flow_count_.load(std::memory_order_relaxed); }
+  size_t mask_count();
+  // Slots 0..thread_slots-1 may be used from now on. Call before a new thread starts to account.
+  void SetThreadSlots(size_t thread_slots);
+  // Puts the subtables that were hit most since the last call first. Call about once a second.
+  void Optimize();
+
+  // A ufid derived from key and mask, for flows that come without one.
+  static Ufid MakeUfid(const Match& match);
+
+ private:
+  struct UfidHash {  // a ufid is evenly distributed already
+    size_t operator()(const Ufid& ufid) const { return ufid.low ^ ufid.high; }
+  };
+  class Subtable;
+  using SubtableList = std::vector<Subtable*>;
+
+  Subtable* FindOrMakeSubtable(const FlowMask& mask);
+  absl::StatusOr<FlowStats> RemoveLocked(DpFlow* flow);
+  absl::Status ReplaceActions(DpFlow& flow, ActionList actions, bool clear_stats);
+  DpFlow* FindLocked(const Match& match);
+
+  RcuPtr<const SubtableList> subtables_;
+  std::atomic<uint64_t> generation_{1};
+  std::atomic<size_t> flow_count_{0};
+
+  std::mutex mutex_;  // writers; guards everything below and the subtables' contents
+  size_t thread_slots_;
+  std::vector<std::unique_ptr<Subtable>> owned_subtables_;
+  absl::flat_hash_map<Ufid, DpFlow*, UfidHash> by_ufid_;
+};
+
+}  // namespace sluice
