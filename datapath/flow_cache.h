@@ -1,8 +1,8 @@
 // The exact-match cache of one PMD thread: from a packet's flow hash straight to the flow it hit last.
 //
 // An entry is a hash and a flow; the hit is proved on the flow itself (DpFlow::Matches), which the packet is about to
-// touch anyway, so an entry takes 24 bytes and 10,000 connections stay in the second-level cache. Two places per hash. No flow
-// is ever followed that was removed: entries carry the table's generation, and older ones count as misses.
+// touch anyway, so an entry takes 24 bytes and 10,000 connections stay in the second-level cache. Two places per hash.
+// No flow is ever followed that was removed: entries carry the table's generation, and older ones count as misses.
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,9 @@
 // Readers (registered RCU threads) call Lookup and use the flow until they are quiescent. Writers take a mutex inside.
 #pragma once
 
+#include <absl/container/flat_hash_map.h>
+#include <absl/status/statusor.h>
+
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -13,9 +16,6 @@
 #include <memory>
 #include <mutex>
 #include <vector>
-
-#include <absl/container/flat_hash_map.h>
-#include <absl/status/statusor.h>
 
 #include "lib/base/counter.h"
 #include "lib/base/rcu.h"
@@ -26,11 +26,11 @@ namespace sluice {
 
 // What one thread did with one flow. Its own cache line.
 struct alignas(64) FlowStats {
-  Counter packets;      // a super-packet is one
-  Counter wire_frames;  // its segments
-  Counter bytes;        // wire bytes
-  Counter last_used_ms; // monotonic milliseconds, 0: never
-  Counter tcp_flags;    // or-ed
+  Counter packets;       // a super-packet is one
+  Counter wire_frames;   // its segments
+  Counter bytes;         // wire bytes
+  Counter last_used_ms;  // monotonic milliseconds, 0: never
+  Counter tcp_flags;     // or-ed
 };
 
 // One installed flow. Immutable but for its actions and statistics.
@@ -57,7 +57,8 @@ class DpFlow {
 
   // The statistics that thread slot `slot` alone writes.
   FlowStats& stats(size_t slot) { return *(*stats_.Load())[slot]; }
-  // All threads' sums. last_used_ms is the latest.
+  // All threads' sums since the last ClearStats(). last_used_ms is the latest. Both: under the table's writer mutex
+  // (inside ForEach) or in the only thread that writes the table.
   FlowStats TotalStats() const;
   void ClearStats();
 
@@ -80,7 +81,10 @@ class DpFlow {
   std::array<WordMatch, FlowKey::kWords> words_;
   const Ufid ufid_;
   const Match match_;
+  FlowStats cleared_;  // what the sums were at the last ClearStats(): counters have one writer, which is not us
 };
+
+class Subtable;
 
 class FlowTable {
  public:
@@ -91,11 +95,11 @@ class FlowTable {
   FlowTable& operator=(const FlowTable&) = delete;
 
   // Readers ----------------------------------------------------------------------------------------------------------
-  // The flow that `key` falls into, or nullptr. `slot` is the calling thread's.
+  // The flow that `key` falls into, or nullptr. `slot` is the calling thread's, for the subtables' hit counts.
   DpFlow* Lookup(const FlowKey& key, size_t slot);
 
-  // Changes whenever a flow is removed: what a cache remembered before that must not be followed any more. Load it after
-  // RcuQuiescent(), before using the cache.
+  // Changes whenever a flow is removed: what a cache remembered before that must not be followed any more. Load it
+  // after RcuQuiescent(), before using the cache.
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
   // Writers ----------------------------------------------------------------------------------------------------------
@@ -125,7 +129,6 @@ class FlowTable {
   struct UfidHash {  // a ufid is evenly distributed already
     size_t operator()(const Ufid& ufid) const { return ufid.low ^ ufid.high; }
   };
-  class Subtable;
   using SubtableList = std::vector<Subtable*>;
 
   Subtable* FindOrMakeSubtable(const FlowMask& mask);
