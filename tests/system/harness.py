@@ -61,18 +61,13 @@ def _die_with_parent():
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-class Netns:
-    """A network namespace with loopback up and without duplicate address detection."""
+class Host:
+    """The namespace that this program itself runs in: where a switch usually has its ports."""
 
-    def __init__(self, name):
-        self.name = name
-        run("ip", "netns", "add", name)
-        self.run("ip", "link", "set", "lo", "up")
-        for key in ("conf/all/accept_dad", "conf/default/accept_dad"):
-            self.sysctl(f"ipv6/{key}", 0)
+    name = None
 
     def command(self, *command):
-        return ["ip", "netns", "exec", self.name, *[str(word) for word in command]]
+        return [str(word) for word in command]
 
     def run(self, *command, **options):
         return run(*self.command(*command), **options)
@@ -87,6 +82,14 @@ class Netns:
             self.run("ip", "addr", "add", address, "dev", interface, *nodad)
         self.run("ip", "link", "set", interface, "up")
 
+    def silence(self, interface):
+        """The stack says nothing by itself on a switch port (IPv6 discovery, solicitations)."""
+        self.sysctl(f"ipv6/conf/{interface}/disable_ipv6", 1)
+
+    def links(self):
+        return [line.split(":")[1].split("@")[0].strip()
+                for line in self.run("ip", "-o", "link").splitlines()]  # fmt: skip
+
     def counters(self, interface):
         """rx/tx packets and bytes as the namespace's own interface counts them."""
         line = next(
@@ -96,6 +99,20 @@ class Netns:
         )
         n = [int(field) for field in line.split(":")[1].split()]
         return {"rx_bytes": n[0], "rx_packets": n[1], "tx_bytes": n[8], "tx_packets": n[9]}
+
+
+class Netns(Host):
+    """A network namespace with loopback up and without duplicate address detection."""
+
+    def __init__(self, name):
+        self.name = name
+        run("ip", "netns", "add", name)
+        self.run("ip", "link", "set", "lo", "up")
+        for key in ("conf/all/accept_dad", "conf/default/accept_dad"):
+            self.sysctl(f"ipv6/{key}", 0)
+
+    def command(self, *command):
+        return ["ip", "netns", "exec", self.name, *[str(word) for word in command]]
 
     def delete(self):
         for pid in run("ip", "netns", "pids", self.name, check=False).split():
@@ -126,6 +143,7 @@ class Lab:
 
     def __init__(self):
         require_root()
+        self.host = Host()
         _arm_cleanup()
         self._undo = []
         self._count = 0
@@ -165,14 +183,16 @@ class Lab:
         self.defer(namespace.delete)
         return namespace
 
-    def veth(self, namespace, inner="eth0", outer=None, mtu=1500):
+    def veth(self, namespace, inner="eth0", outer=None, mtu=1500, host=None):
         """A veth pair: `inner` inside the namespace, the outer end (returned) up on the host."""
+        host = host or self.host
         outer = outer or self.name("v")
-        run("ip", "link", "add", outer, "mtu", mtu, "type", "veth",
-            "peer", "name", inner, "mtu", mtu, "netns", namespace.name)  # fmt: skip
-        self.defer(run, "ip", "link", "del", outer, check=False)
-        silence_host_end(outer)
-        run("ip", "link", "set", outer, "up")
+        host.run("ip", "link", "add", outer, "mtu", mtu, "type", "veth",
+                 "peer", "name", inner, "mtu", mtu)  # fmt: skip
+        self.defer(host.run, "ip", "link", "del", outer, check=False)
+        host.run("ip", "link", "set", inner, "netns", namespace.name)
+        host.silence(outer)
+        host.run("ip", "link", "set", outer, "up")
         return outer
 
     def spawn(self, *command, log=None, env=None):
@@ -185,14 +205,6 @@ class Lab:
             out.close()
         self.defer(end_process, process)
         return process
-
-
-def silence_host_end(interface):
-    """The host itself says nothing on a switch port (no IPv6 discovery, no router solicitation)."""
-    path = f"/proc/sys/net/ipv6/conf/{interface}/disable_ipv6"
-    if os.path.exists(path):
-        with open(path, "w", encoding="ascii") as f:
-            f.write("1")
 
 
 def end_process(process, grace=5):
