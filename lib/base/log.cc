@@ -42,6 +42,8 @@ constexpr const char* kSyslogIdentity = "vswitchd";
 
 thread_local std::string thread_name;
 
+LogModule own_module("vlog");
+
 // Everything that the modules share. The sinks are spdlog's unlocked ones: `mutex` serialises them, and with them the
 // message numbers.
 struct Logger {
@@ -277,9 +279,9 @@ std::string LogList() {
 std::string LogListPattern() {
   return "         prefix                            format\n"
          "         ------                            ------\n"
-         "console                                    %D{%Y-%m-%dT%H:%M:%SZ}|%05N|%c%T|%p|%m\n"
-         "syslog                                     ovs|%05N|%c%T|%p|%m\n"
-         "file                                       %D{%Y-%m-%dT%H:%M:%S.###Z}|%05N|%c%T|%p|%m\n";
+         "SYSLOG   <%B> %D{%h %e %T} %E %A:          ovs|%05N|%c%T|%p|%m\n"
+         "CONSOLE  none                              %D{%Y-%m-%dT%H:%M:%SZ}|%05N|%c%T|%p|%m\n"
+         "FILE     none                              %D{%Y-%m-%dT%H:%M:%S.###Z}|%05N|%c%T|%p|%m\n";
 }
 
 absl::Status LogSetFile(const std::string& path) {
@@ -288,12 +290,15 @@ absl::Status LogSetFile(const std::string& path) {
     return file.status();
   }
   Logger& logger = GetLogger();
-  std::lock_guard lock(logger.mutex);
-  logger.file = *std::move(file);
-  logger.file_path = path;
-  for (auto& [name, module] : logger.modules) {
-    UpdateThreshold(*module, true);
+  {
+    std::lock_guard lock(logger.mutex);
+    logger.file = *std::move(file);
+    logger.file_path = path;
+    for (auto& [name, module] : logger.modules) {
+      UpdateThreshold(*module, true);
+    }
   }
+  SLUICE_LOG(own_module, kInfo, "opened log file {}", path);
   return absl::OkStatus();
 }
 

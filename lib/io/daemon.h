@@ -47,13 +47,14 @@ absl::StatusOr<pid_t> ReadPidFile(const std::string& path);
 
 struct DaemonizeOptions {
   bool detach = false;
-  bool monitor = false;  // keep a parent process that starts us again after a crash (only with detach)
+  bool monitor = false;  // keep a parent process that starts us again after a crash
   bool chdir = true;     // leave the current directory for / (only with detach)
 };
 
 // With detach: forks; returns in the child (the daemon), which goes on to initialise. The original process waits in
 // here and exits: with 0 once the child called DaemonizeComplete(), with the child's own status if it died before.
-// Call it before any thread exists and before the pid file is created. Without detach it does nothing.
+// Call it before any thread exists and before the pid file is created. With monitor it returns
+// again, in a new child, after a crash. Without either it does nothing.
 absl::Status DaemonizeStart(const DaemonizeOptions& options);
 
 // Initialisation is done: lets the waiting parent exit, and leaves the terminal (standard files to /dev/null) and the
