@@ -1,0 +1,64 @@
+#include "vswitchd/daemon.h"
+
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+#include "lib/base/coverage.h"
+#include "lib/base/log.h"
+#include "vswitchd/log_commands.h"
+
+namespace sluice {
+
+namespace {
+
+LogModule log_module("vswitchd");
+
+}  // namespace
+
+Daemon::Daemon() : unixctl_(loop_) {}
+
+Daemon::~Daemon() {
+  for (const UnixctlReply& reply : exit_replies_) {
+    reply(std::string());
+  }
+}
+
+absl::Status Daemon::Start(const std::string& unixctl_path) {
+  signals_ = loop_.OnSignals({SIGTERM, SIGINT, SIGHUP}, [this](int signal) { OnSignal(signal); });
+  coverage_timer_ = loop_.RunEvery(std::chrono::seconds(kCoverageSampleSeconds), CoverageSample);
+  RegisterCommands();
+  return unixctl_.Listen(unixctl_path);
+}
+
+void Daemon::Run() { loop_.Run(); }
+
+void Daemon::RegisterCommands() {
+  RegisterLogCommands(unixctl_);
+  unixctl_.RegisterAsync("exit", "[--cleanup]", 0, 1, [this](const UnixctlArgs& args, UnixctlReply reply) {
+    if (!args.empty() && args[0] != "--cleanup") {
+      reply(InvalidArgument("\"exit\" command argument \"{}\": expected --cleanup or nothing", args[0]));
+      return;
+    }
+    cleanup_ = cleanup_ || !args.empty();
+    SLUICE_LOG(log_module, kInfo, "exit{} requested through the control socket", cleanup_ ? " --cleanup" : "");
+    // Answered when everything is taken down, so that who asked may rely on it.
+    exit_replies_.push_back(std::move(reply));
+    loop_.Stop();
+  });
+}
+
+void Daemon::OnSignal(int signal) {
+  if (signal == SIGHUP) {
+    if (!LogFile().empty()) {
+      if (const absl::Status status = LogReopen(); !status.ok()) {
+        SLUICE_LOG(log_module, kErr, "{}", Message(status));
+      }
+    }
+    return;
+  }
+  SLUICE_LOG(log_module, kInfo, "terminating with signal {} ({})", signal, strsignal(signal));
+  loop_.Stop();
+}
+
+}  // namespace sluice

@@ -1,0 +1,38 @@
+// The running daemon: its event loop, its control socket, and what it switches with.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lib/base/status.h"
+#include "lib/io/event_loop.h"
+#include "lib/io/unixctl.h"
+
+namespace sluice {
+
+class Daemon {
+ public:
+  Daemon();
+  // Ends the datapath, then answers the clients that asked for the exit, then closes the control socket.
+  ~Daemon();
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  // Registers all commands and opens the control socket.
+  absl::Status Start(const std::string& unixctl_path);
+  // Serves until SIGTERM, SIGINT or the exit command.
+  void Run();
+
+ private:
+  void RegisterCommands();
+  void OnSignal(int signal);
+
+  EventLoop loop_;
+  UnixctlServer unixctl_;
+  EventLoop::Handle signals_;
+  EventLoop::Handle coverage_timer_;
+  std::vector<UnixctlReply> exit_replies_;
+  bool cleanup_ = false;  // exit --cleanup: take down what a restart would reuse
+};
+
+}  // namespace sluice
