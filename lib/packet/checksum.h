@@ -6,17 +6,18 @@
 // Engines (scalar, AVX2, AVX-512) give bit-identical folded results; one is picked once from the processor's features.
 #pragma once
 
+#include <absl/types/span.h>
+
 #include <cstdint>
 #include <string_view>
-
-#include <absl/types/span.h>
 
 #include "lib/base/byte_order.h"
 #include "lib/packet/dp_packet.h"
 
 namespace sluice {
 
-// An unfolded ones'-complement accumulator. Addition is associative once folded.
+// An unfolded ones'-complement accumulator. What the functions below return leaves room for millions of additions (it is far
+// below 2^64); how the parts were split and ordered makes no difference to the folded result.
 using Sum = uint64_t;
 
 // 16 bits, not complemented. Never maps a non-zero sum to zero.
