@@ -6,14 +6,25 @@
 // The transport checksum is postponed (kPartial, pseudo-header sum in the field) or computed in the pass that copies
 // the payload, as asked.
 //
+// The super-packet's transport checksum must be postponed (kPartial, at the transport header): that is what every
+// sender of super-packets promises, and the virtio-net codec and the coalescer see to it. A full checksum of a
+// super-packet, right or wrong, says nothing about its segments, so such a packet is refused (ok() is false), and so
+// are tunnels. The postponed sum in the field is not trusted but made anew from the addresses, except behind an IPv6
+// routing header, where only the sender's sum knows the final destination (RFC 8200, section 8.1).
+//
+// The payload ends where the IP length says; what follows in the frame (padding) is left out.
+//
+// Sources: RFC 9293, 768, 791, 8200, 3168; net/ipv4/{af_inet,tcp_offload,udp_offload}.c and net/ipv6/ip6_offload.c of
+// Linux, whose segments are equal to these byte for byte.
+//
 // GsoSegmenter is a resumable iterator: header cursor and payload cursor over the chain. It borrows the super-packet,
 // which must outlive it and not change. No allocation: the caller provides every output buffer.
 #pragma once
 
 #include <cstdint>
 
+#include "lib/packet/checksum.h"
 #include "lib/packet/dp_packet.h"
-#include "lib/packet/drop_reason.h"
 
 namespace sluice {
 
@@ -21,8 +32,9 @@ enum class SegmentChecksum : uint8_t { kPostpone, kCompute };
 
 class GsoSegmenter {
  public:
-  // `super` has the offsets of ParsePacket. Check ok() before use: false if its headers do not fit its segmentation type
-  // (or it has no payload), and then it cannot be segmented at all.
+  // `super` has the offsets of ParsePacket. Check ok() before use: false if its headers do not fit its segmentation
+  // type, if it is a fragment, has no payload or a segment size of 0, and then it cannot be segmented at all. A segment
+  // size of at least the payload is fine: one segment.
   GsoSegmenter(const DpPacket& super, SegmentChecksum checksum);
 
   bool ok() const { return ok_; }
@@ -40,20 +52,38 @@ class GsoSegmenter {
   void EmitNext(DpPacket& out);
 
  private:
+  bool Prepare();
+  bool PrepareIpv4();
+  bool PrepareIpv6();
+  bool PrepareTransport();
   void WriteHeaders(uint8_t* out, uint32_t payload_bytes) const;
-  void FinishTransport(uint8_t* out, uint32_t payload_bytes, uint64_t payload_sum) const;
-  uint64_t CopyPayload(uint8_t* out, uint32_t bytes);
+  void FinishTransport(uint8_t* out, uint32_t payload_bytes, Sum payload_sum) const;
+  Sum CopyPayload(uint8_t* out, uint32_t bytes);
 
   const DpPacket& super_;
-  const DpPacket* cursor_;       // buffer that holds the next payload byte
-  uint32_t cursor_offset_ = 0;   // and where in it
-  uint32_t header_length_ = 0;   // bytes up to the payload
+  const DpPacket* cursor_;      // buffer that holds the next payload byte
+  uint32_t cursor_offset_ = 0;  // and where in it
+  uint32_t header_length_ = 0;  // bytes up to the payload
+  uint32_t l3_offset_ = 0;
+  uint32_t l4_offset_ = 0;
   uint32_t payload_left_ = 0;
   uint32_t segment_size_ = 0;
   uint32_t segment_count_ = 0;
   uint32_t next_index_ = 0;
   SegmentChecksum checksum_;
   bool ok_ = false;
+  bool is_ipv4_ = false;
+  bool is_tcp_ = false;
+
+  // What the template says in the fields that vary.
+  uint16_t ip_id_ = 0;
+  uint32_t tcp_sequence_ = 0;
+  uint8_t tcp_flags_ = 0;
+  // Sums of what does not vary: the IPv4 header without length, ID and checksum; the pseudo-header without length; the
+  // transport header without sequence, flags (the whole 16-bit word), UDP length and checksum.
+  Sum ip_sum_ = 0;
+  Sum pseudo_sum_ = 0;
+  Sum transport_sum_ = 0;
 };
 
 // Segments of a super-packet by its payload length, 0 when not segmentable. See WireFrames() for a packet.

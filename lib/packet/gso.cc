@@ -1,0 +1,239 @@
+#include "lib/packet/gso.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+#include "lib/packet/headers.h"
+
+namespace sluice {
+namespace {
+
+constexpr uint32_t kTcpFlagsWord = 12;  // offset of the data offset and the flags in a TCP header
+constexpr uint16_t kTcpChecksumOffset = 16;
+constexpr uint16_t kUdpChecksumOffset = 6;
+
+template <typename Field>
+void Put(uint8_t* at, Field field) {
+  std::memcpy(at, &field, sizeof field);
+}
+
+// Copies `size` bytes, at least 16, without the call that memcpy makes of a size it does not know.
+inline void CopyHeader(uint8_t* to, const uint8_t* from, uint32_t size) {
+  uint32_t i = 0;
+  for (; i + 16 < size; i += 16) std::memcpy(to + i, from + i, 16);
+  std::memcpy(to + size - 16, from + size - 16, 16);
+}
+
+// Follows the extension headers from `at` and true if they lead to `protocol` at `end`. Only those that segmentation
+// may repeat in every segment: a fragment header or an authentication header is true of one datagram only.
+bool WalkExtensionHeaders(const DpPacket& packet, uint8_t next, uint32_t at, uint32_t end, uint8_t protocol,
+                          bool* has_routing) {
+  while (at < end) {
+    if (next != kIpv6HopByHop && next != kIpv6Routing && next != kIpv6Destination) return false;
+    *has_routing |= next == kIpv6Routing;
+    const auto* extension = HeaderAt<Ipv6ExtensionHeader>(packet, at);
+    next = extension->next_header;
+    at += (extension->length + 1u) * 8;
+  }
+  return at == end && next == protocol;
+}
+
+}  // namespace
+
+uint32_t SegmentCount(uint32_t payload_bytes, uint16_t segment_size) {
+  return segment_size == 0 ? 0 : (payload_bytes + segment_size - 1) / segment_size;
+}
+
+GsoSegmenter::GsoSegmenter(const DpPacket& super, SegmentChecksum checksum)
+    : super_(super), cursor_(&super), checksum_(checksum) {
+  ok_ = Prepare();
+  if (!ok_) return;
+  segment_count_ = SegmentCount(payload_left_, super.offload.segment_size);
+  segment_size_ = std::min<uint32_t>(super.offload.segment_size, payload_left_);
+  cursor_offset_ = header_length_;
+}
+
+bool GsoSegmenter::Prepare() {
+  const Offload& offload = super_.offload;
+  if (!offload.IsSuper() || offload.segment_size == 0) return false;
+  is_tcp_ = IsTcp(offload.segmentation);
+  is_ipv4_ = offload.segmentation == Segmentation::kTcp4 || offload.segmentation == Segmentation::kUdp4;
+
+  l3_offset_ = super_.l3_offset;
+  l4_offset_ = super_.l4_offset;
+  header_length_ = super_.payload_offset;
+  if (super_.l3_offset == kNoOffset || super_.l4_offset == kNoOffset || super_.payload_offset == kNoOffset)
+    return false;
+  if (l3_offset_ > l4_offset_ || l4_offset_ > header_length_ || header_length_ > super_.head_length()) return false;
+
+  const uint16_t checksum_offset = is_tcp_ ? kTcpChecksumOffset : kUdpChecksumOffset;
+  if (offload.l4 != ChecksumState::kPartial || offload.inner_l4 == ChecksumState::kPartial ||
+      offload.csum_start != l4_offset_ || offload.csum_offset != checksum_offset) {
+    return false;
+  }
+  return PrepareTransport() && (is_ipv4_ ? PrepareIpv4() : PrepareIpv6()) && payload_left_ > 0;
+}
+
+bool GsoSegmenter::PrepareIpv4() {
+  if (l4_offset_ - l3_offset_ < sizeof(Ipv4Header)) return false;
+  const auto* ip = HeaderAt<Ipv4Header>(super_, l3_offset_);
+  const uint32_t headers = header_length_ - l3_offset_;
+  const uint32_t total = ip->total_length.Get();
+  const uint8_t protocol = is_tcp_ ? kIpProtoTcp : kIpProtoUdp;
+  if (ip->version_ihl >> 4 != 4 || ip->HeaderLength() != l4_offset_ - l3_offset_ || ip->protocol != protocol ||
+      (ip->fragment.Get() & (kIpv4MoreFragments | kIpv4OffsetMask)) != 0 || total < headers ||
+      total > super_.length() - l3_offset_) {
+    return false;
+  }
+  payload_left_ = total - headers;
+  ip_id_ = ip->id.Get();
+  ip_sum_ = SumBytes(super_.data() + l3_offset_, ip->HeaderLength()) + (~ip->total_length).Raw() + (~ip->id).Raw() +
+            (~ip->checksum).Raw();
+  pseudo_sum_ = PseudoHeaderSum4(ip->source, ip->destination, protocol, 0);
+  return true;
+}
+
+bool GsoSegmenter::PrepareIpv6() {
+  if (l4_offset_ - l3_offset_ < sizeof(Ipv6Header)) return false;
+  const auto* ip = HeaderAt<Ipv6Header>(super_, l3_offset_);
+  const uint32_t headers = header_length_ - l3_offset_;
+  const uint32_t total = ip->payload_length.Get() + uint32_t{sizeof(Ipv6Header)};
+  const uint8_t protocol = is_tcp_ ? kIpProtoTcp : kIpProtoUdp;
+  if (super_.data()[l3_offset_] >> 4 != 6 || total < headers || total > super_.length() - l3_offset_) return false;
+  bool has_routing = false;
+  if (!WalkExtensionHeaders(super_, ip->next_header, l3_offset_ + sizeof(Ipv6Header), l4_offset_, protocol,
+                            &has_routing)) {
+    return false;
+  }
+  payload_left_ = total - headers;
+  pseudo_sum_ = PseudoHeaderSum6(ip->source.data(), ip->destination.data(), protocol, 0);
+  if (has_routing) {
+    const Be16 length(static_cast<uint16_t>(l3_offset_ + total - l4_offset_));
+    Be16 field;
+    std::memcpy(&field, super_.data() + l4_offset_ + super_.offload.csum_offset, sizeof field);
+    pseudo_sum_ = Sum{field.Raw()} + (~length).Raw();
+  }
+  return true;
+}
+
+bool GsoSegmenter::PrepareTransport() {
+  const uint32_t length = header_length_ - l4_offset_;
+  const uint8_t* header = super_.data() + l4_offset_;
+  if (is_tcp_) {
+    if (length < sizeof(TcpHeader)) return false;
+    const auto* tcp = HeaderAt<TcpHeader>(super_, l4_offset_);
+    if (tcp->HeaderLength() != length) return false;
+    tcp_sequence_ = tcp->sequence.Get();
+    tcp_flags_ = tcp->flags;
+    // Ports; then acknowledgment; window; urgent pointer and options.
+    transport_sum_ =
+        SumBytes(header, 4) + SumBytes(header + 8, 4) + SumBytes(header + 14, 2) + SumBytes(header + 18, length - 18);
+  } else {
+    if (length != sizeof(UdpHeader)) return false;
+    transport_sum_ = SumBytes(header, 4);
+  }
+  return true;
+}
+
+uint32_t GsoSegmenter::next_length() const { return header_length_ + std::min(segment_size_, payload_left_); }
+
+void GsoSegmenter::WriteNext(uint8_t* out) {
+  const uint32_t payload_bytes = std::min(segment_size_, payload_left_);
+  WriteHeaders(out, payload_bytes);
+  const Sum payload_sum = CopyPayload(out + header_length_, payload_bytes);
+  FinishTransport(out, payload_bytes, payload_sum);
+  payload_left_ -= payload_bytes;
+  ++next_index_;
+}
+
+void GsoSegmenter::EmitNext(DpPacket& out) {
+  out.SetHeadLength(next_length());
+  WriteNext(out.data());
+  out.l3_offset = static_cast<uint16_t>(l3_offset_);
+  out.l4_offset = static_cast<uint16_t>(l4_offset_);
+  out.payload_offset = static_cast<uint16_t>(header_length_);
+  out.offload = Offload{};
+  if (checksum_ == SegmentChecksum::kCompute) {
+    out.offload.l4 = ChecksumState::kGood;
+  } else {
+    out.offload.l4 = ChecksumState::kPartial;
+    out.offload.csum_start = static_cast<uint16_t>(l4_offset_);
+    out.offload.csum_offset = super_.offload.csum_offset;
+  }
+  out.in_port = super_.in_port;
+  out.recirc_id = super_.recirc_id;
+  out.flow_hash = super_.flow_hash;
+  out.dp_hash = super_.dp_hash;
+  out.skb_mark = super_.skb_mark;
+  out.skb_priority = super_.skb_priority;
+}
+
+// Copies the template and corrects the network header. The transport header is corrected by FinishTransport, when the
+// payload's sum is known.
+inline void GsoSegmenter::WriteHeaders(uint8_t* out, uint32_t payload_bytes) const {
+  CopyHeader(out, super_.data(), header_length_);
+  uint8_t* ip = out + l3_offset_;
+  const auto l3_bytes = static_cast<uint16_t>(header_length_ - l3_offset_ + payload_bytes);
+  if (is_ipv4_) {
+    const Be16 total_length(l3_bytes);
+    const Be16 id(static_cast<uint16_t>(ip_id_ + next_index_));
+    Put(ip + offsetof(Ipv4Header, total_length), total_length);
+    Put(ip + offsetof(Ipv4Header, id), id);
+    Put(ip + offsetof(Ipv4Header, checksum), FinishChecksum(ip_sum_ + total_length.Raw() + id.Raw()));
+  } else {
+    Put(ip + offsetof(Ipv6Header, payload_length), Be16(static_cast<uint16_t>(l3_bytes - sizeof(Ipv6Header))));
+  }
+}
+
+inline void GsoSegmenter::FinishTransport(uint8_t* out, uint32_t payload_bytes, Sum payload_sum) const {
+  uint8_t* header = out + l4_offset_;
+  const Be16 length(static_cast<uint16_t>(header_length_ - l4_offset_ + payload_bytes));
+  const Sum pseudo = pseudo_sum_ + length.Raw();
+  Sum sum = pseudo + transport_sum_ + payload_sum;
+  if (is_tcp_) {
+    uint8_t flags = tcp_flags_;
+    if (next_index_ != 0) flags &= static_cast<uint8_t>(~kTcpCwr);
+    if (next_index_ + 1 != segment_count_) flags &= static_cast<uint8_t>(~(kTcpFin | kTcpPsh));
+    const Be32 sequence(tcp_sequence_ + next_index_ * segment_size_);
+    header[offsetof(TcpHeader, flags)] = flags;
+    Put(header + offsetof(TcpHeader, sequence), sequence);
+    const Be16 flags_word(static_cast<uint16_t>(header[kTcpFlagsWord] << 8 | flags));
+    sum += Sum{sequence.Raw()} + flags_word.Raw();
+  } else {
+    Put(header + offsetof(UdpHeader, length), length);
+    sum += length.Raw();
+  }
+
+  Be16 field = Be16::FromRaw(FoldSum(pseudo));
+  if (checksum_ == SegmentChecksum::kCompute) {
+    field = FinishChecksum(sum);
+    // In UDP a zero says that there is no checksum; its other form says the same sum.
+    if (!is_tcp_ && field.Raw() == 0) field = Be16(0xffff);
+  }
+  Put(header + (is_tcp_ ? kTcpChecksumOffset : kUdpChecksumOffset), field);
+}
+
+// Returns the payload's sum, or 0 where nobody asks for it.
+inline Sum GsoSegmenter::CopyPayload(uint8_t* out, uint32_t bytes) {
+  Sum sum = 0;
+  for (uint32_t done = 0; done < bytes;) {
+    while (cursor_offset_ == cursor_->head_length()) {
+      cursor_ = cursor_->next();
+      cursor_offset_ = 0;
+    }
+    const uint32_t part = std::min(bytes - done, cursor_->head_length() - cursor_offset_);
+    const uint8_t* from = cursor_->data() + cursor_offset_;
+    if (checksum_ == SegmentChecksum::kCompute) {
+      const Sum part_sum = CopyAndSum(out + done, from, part);
+      sum += done & 1 ? SwapSum(part_sum) : part_sum;
+    } else {
+      std::memcpy(out + done, from, part);
+    }
+    cursor_offset_ += part;
+    done += part;
+  }
+  return sum;
+}
+
+}  // namespace sluice
