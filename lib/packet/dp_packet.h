@@ -99,7 +99,8 @@ class alignas(64) DpPacket {
     return data_;
   }
 
-  // Appends `tail` (a whole chain, first buffer included) behind `last`, the last buffer of this frame. Takes ownership.
+  // Appends `tail` (a whole chain, first buffer included) behind `last`, the last buffer of this frame. Takes
+  // ownership.
   void AppendChain(DpPacket* last, DpPacket* tail) {
     assert(last->next_ == nullptr);
     last->next_ = tail;
@@ -117,6 +118,20 @@ class alignas(64) DpPacket {
   }
   // Shortens the frame to `bytes`, at least one byte of every buffer that stays; frees the buffers beyond.
   void Truncate(uint32_t bytes);
+
+  // Takes over what belongs to the frame, not to its bytes: offload state, layer offsets, port, marks and hashes.
+  void CopyMetadataFrom(const DpPacket& other) {
+    offload = other.offload;
+    l3_offset = other.l3_offset;
+    l4_offset = other.l4_offset;
+    payload_offset = other.payload_offset;
+    in_port = other.in_port;
+    recirc_id = other.recirc_id;
+    flow_hash = other.flow_hash;
+    dp_hash = other.dp_hash;
+    skb_mark = other.skb_mark;
+    skb_priority = other.skb_priority;
+  }
 
   // Copies `bytes` from `offset` of the frame to `out`, over buffer borders. The range must lie inside the frame.
   void CopyOut(uint32_t offset, uint32_t bytes, uint8_t* out) const;
@@ -146,13 +161,13 @@ class alignas(64) DpPacket {
   uint32_t head_length_ = 0;
 
  public:
-  Offload offload;                       // 10 bytes
-  uint16_t l3_offset = kNoOffset;        // from data(); set by ParsePacket, kNoOffset where the header is absent
+  Offload offload;                 // 10 bytes
+  uint16_t l3_offset = kNoOffset;  // from data(); set by ParsePacket, kNoOffset where the header is absent
   uint16_t l4_offset = kNoOffset;
-  uint16_t payload_offset = kNoOffset;   // first byte behind the transport header
-  uint32_t in_port = 0;                  // datapath port number
+  uint16_t payload_offset = kNoOffset;  // first byte behind the transport header
+  uint32_t in_port = 0;                 // datapath port number
   uint32_t recirc_id = 0;
-  uint32_t flow_hash = 0;                // hash of the flow key, 0 if not computed
+  uint32_t flow_hash = 0;  // hash of the flow key, 0 if not computed
 
  private:
   uint16_t buffer_count_ = 1;

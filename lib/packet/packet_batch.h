@@ -1,7 +1,7 @@
 // A batch: up to N owned packets, in order, on the stack.
 //
-// PacketBatch (32) is what one trip through the datapath handles. RxBurst (128) is what a receive queue may fill when it
-// feeds the coalescer. A batch owns what is in it: what is still there when it dies is freed.
+// PacketBatch (32) is what one trip through the datapath handles. RxBurst (128) is what a receive queue may fill when
+// it feeds the coalescer. A batch owns what is in it: what is still there when it dies is freed.
 #pragma once
 
 #include <array>

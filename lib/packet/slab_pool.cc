@@ -31,7 +31,8 @@ absl::StatusOr<SlabPool::Ptr> SlabPool::Create(const Options& options) {
 SlabPool::SlabPool(const Options& options) : options_(options), owner_(ThreadToken()) {
   size_t stride = Stride(options);
   memory_size_ = stride * options.count;
-  void* memory = mmap(nullptr, memory_size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory =
+      mmap(nullptr, memory_size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
     memory_size_ = 0;
     return;

@@ -6,16 +6,16 @@
 //
 // Buffers are strided by an odd number of cache lines, so that the headers of one batch fall into different cache sets.
 //
-// Lifetime: packets may outlive the thread that owns the pool. The pool's owner calls Retire() instead of deleting; the
-// pool deletes itself when the last packet is home.
+// Lifetime: packets may outlive the thread that owns the pool. The owner thread, or another one after the owner's
+// Unbind(), lets go of the Ptr, which retires the pool: it deletes itself when the last packet is home.
 #pragma once
+
+#include <absl/status/statusor.h>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-
-#include <absl/status/statusor.h>
 
 #include "lib/packet/dp_packet.h"
 
@@ -40,6 +40,8 @@ class SlabPool final : public PacketPool {
   // The thread that allocates and whose frees take the short way. Set once by the thread itself before its first
   // Allocate(); the creating thread is the owner until then.
   void BindToThisThread() { owner_.store(ThreadToken(), std::memory_order_relaxed); }
+  // The owner says this last when another thread will destroy the pool: a later thread may get this one's token.
+  void Unbind() { owner_.store(nullptr, std::memory_order_relaxed); }
 
   // An empty buffer with the pool's headroom, or nullptr when none is left (counted). Owner thread only.
   DpPacketPtr Allocate() {
@@ -90,13 +92,13 @@ class SlabPool final : public PacketPool {
 
 // The pools that one PMD thread receives into and segments into.
 //
-// A receive queue posts pairs: a small buffer takes the headers and a frame of one MTU whole, a large one behind it takes
-// the rest of a frame of up to 64 KiB and is chained only when it was needed. So MTU-sized frames stay dense in cache,
-// large ones are received and sent in place, and no byte is copied between the two.
+// A receive queue posts pairs: a small buffer takes the headers and a frame of one MTU whole, a large one behind it
+// takes the rest of a frame of up to 64 KiB and is chained only when it was needed. So MTU-sized frames stay dense in
+// cache, large ones are received and sent in place, and no byte is copied between the two.
 struct PacketPools {
-  static constexpr uint32_t kHeadroom = 512;          // any tunnel push: Geneve with all options over IPv6 is 322
-  static constexpr uint32_t kSmallDataSize = 2048;    // a frame of 1500 + tags, or the head of a large one
-  static constexpr uint32_t kLargeDataSize = 65536;   // with the small buffer before it: more than the largest frame
+  static constexpr uint32_t kHeadroom = 512;         // any tunnel push: Geneve with all options over IPv6 is 322
+  static constexpr uint32_t kSmallDataSize = 2048;   // a frame of 1500 + tags, or the head of a large one
+  static constexpr uint32_t kLargeDataSize = 65536;  // with the small buffer before it: more than the largest frame
 
   SlabPool::Ptr small;
   SlabPool::Ptr large;
@@ -105,6 +107,10 @@ struct PacketPools {
   void BindToThisThread() {
     small->BindToThisThread();
     large->BindToThisThread();
+  }
+  void Unbind() {
+    small->Unbind();
+    large->Unbind();
   }
 };
 
