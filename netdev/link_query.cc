@@ -1,0 +1,75 @@
+#include "netdev/link_query.h"
+
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <net/if_arp.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "lib/base/status.h"
+
+namespace sluice {
+namespace {
+
+ifreq RequestFor(const std::string& name) {
+  ifreq request{};
+  std::memcpy(request.ifr_name, name.data(), name.size());
+  return request;
+}
+
+template <size_t kSize>
+std::string FixedText(const char (&text)[kSize]) {
+  return std::string(text, strnlen(text, kSize));
+}
+
+}  // namespace
+
+absl::StatusOr<LinkQuery> LinkQuery::Open() {
+  // Device ioctls work on a socket of any family; a local one exists in every kernel.
+  FileDescriptor control(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!control) return ErrnoStatus(errno, "socket for device queries");
+  return LinkQuery(std::move(control));
+}
+
+absl::StatusOr<LinkFacts> LinkQuery::Read(const std::string& name) const {
+  if (name.empty() || name.size() >= IFNAMSIZ) {
+    return InvalidArgument("\"{}\": not a device name: expected 1 to {} characters", name, IFNAMSIZ - 1);
+  }
+  LinkFacts facts;
+  ifreq request = RequestFor(name);
+  auto ask = [&](unsigned long what) { return ioctl(control_.get(), what, &request) == 0; };
+  auto failure = [&name]() -> absl::Status {
+    if (errno == ENODEV) return NotFound("{}: there is no such network device", name);
+    return ErrnoStatus(errno, fmt::format("{}: asking for the device's state", name));
+  };
+
+  if (!ask(SIOCGIFINDEX)) return failure();
+  facts.ifindex = static_cast<uint32_t>(request.ifr_ifindex);
+  if (!ask(SIOCGIFMTU)) return failure();
+  facts.mtu = static_cast<uint32_t>(request.ifr_mtu);
+  if (!ask(SIOCGIFFLAGS)) return failure();
+  facts.admin_up = (request.ifr_flags & IFF_UP) != 0;
+  facts.carrier = (request.ifr_flags & IFF_RUNNING) != 0;
+  if (!ask(SIOCGIFHWADDR)) return failure();
+  auto family = request.ifr_hwaddr.sa_family;
+  facts.ethernet = family == ARPHRD_ETHER || family == ARPHRD_LOOPBACK;
+  std::memcpy(facts.mac.data(), request.ifr_hwaddr.sa_data, facts.mac.size());
+  return facts;
+}
+
+DriverInfo LinkQuery::ReadDriver(const std::string& name) const {
+  if (name.empty() || name.size() >= IFNAMSIZ) return {};
+  ethtool_drvinfo answer{.cmd = ETHTOOL_GDRVINFO};
+  ifreq request = RequestFor(name);
+  request.ifr_data = reinterpret_cast<char*>(&answer);
+  if (ioctl(control_.get(), SIOCETHTOOL, &request) != 0) return {};
+  return {.name = FixedText(answer.driver),
+          .version = FixedText(answer.version),
+          .firmware_version = FixedText(answer.fw_version)};
+}
+
+}  // namespace sluice
