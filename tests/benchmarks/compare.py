@@ -205,7 +205,7 @@ def parse_arguments(known):
     parser.add_argument("--scenario", action="append", choices=known,
                         help="only this one; may be repeated (default: all)")  # fmt: skip
     parser.add_argument("--runs", type=int, default=5, help="alternating runs (default: 5)")
-    parser.add_argument("--seconds", type=float, default=5, help="of each run (default: 5)")
+    parser.add_argument("--seconds", type=int, default=5, help="of each run (default: 5)")
     parser.add_argument("--idle", type=float, default=10, help="seconds of idling (default: 10)")
     parser.add_argument("--format", choices=["text", "json"], default="text")
     parser.add_argument("--without", action="append", default=[], metavar="SWITCH",

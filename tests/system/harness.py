@@ -7,6 +7,7 @@ one. All names start with the owner's process id, so that two runs do not meet.
 """
 
 import atexit
+import contextlib
 import ctypes
 import os
 import re
@@ -115,17 +116,15 @@ class Netns(Host):
         return ["ip", "netns", "exec", self.name, *[str(word) for word in command]]
 
     def delete(self):
-        for pid in run("ip", "netns", "pids", self.name, check=False).split():
-            _signal(int(pid), signal.SIGKILL)
-        run("ip", "netns", "del", self.name, check=False)
+        delete_netns(self.name)
 
 
-def _signal(pid, number):
-    try:
-        os.kill(pid, number)
-        return True
-    except ProcessLookupError:
-        return False
+def delete_netns(name):
+    """Also ends what runs in it: a namespace lives on as long as a process does."""
+    for pid in run("ip", "netns", "pids", name, check=False).split():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(pid), signal.SIGKILL)
+    run("ip", "netns", "del", name, check=False)
 
 
 def process_alive(pid):
@@ -188,9 +187,8 @@ class Lab:
         host = host or self.host
         outer = outer or self.name("v")
         host.run("ip", "link", "add", outer, "mtu", mtu, "type", "veth",
-                 "peer", "name", inner, "mtu", mtu)  # fmt: skip
+                 "peer", "name", inner, "mtu", mtu, "netns", namespace.name)  # fmt: skip
         self.defer(host.run, "ip", "link", "del", outer, check=False)
-        host.run("ip", "link", "set", inner, "netns", namespace.name)
         host.silence(outer)
         host.run("ip", "link", "set", outer, "up")
         return outer
@@ -245,14 +243,17 @@ def _arm_cleanup():
 
 def sweep():
     """Removes what runs that were killed outright have left: names of owners that are gone."""
-    pattern = re.compile(rf"^{PREFIX}(\d+)[a-z]\d+$")
+    pattern = re.compile(rf"^{PREFIX}(\d+)([a-z]\d+|-\w+)$")
     dead = lambda name: (m := pattern.match(name)) and not os.path.exists(f"/proc/{m[1]}")
     for line in run("ip", "netns", "list").splitlines():
         if dead(line.split()[0]):
-            run("ip", "netns", "del", line.split()[0], check=False)
+            delete_netns(line.split()[0])
     for link in os.listdir("/sys/class/net"):
         if dead(link):
             run("ip", "link", "del", link, check=False)
+    for entry in os.listdir(tempfile.gettempdir()):
+        if dead(entry):
+            shutil.rmtree(os.path.join(tempfile.gettempdir(), entry), ignore_errors=True)
 
 
 def skip(reason):
