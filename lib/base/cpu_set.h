@@ -17,6 +17,8 @@ namespace sluice {
 class CpuSet {
  public:
   static constexpr int kMaxCpus = 4096;
+  using value_type = int;
+  using const_iterator = std::vector<int>::const_iterator;
 
   CpuSet() = default;
   // Numbers outside [0, kMaxCpus) are ignored.
@@ -37,8 +39,8 @@ class CpuSet {
   size_t size() const { return cpus_.size(); }
 
   // Ascending order.
-  std::vector<int>::const_iterator begin() const { return cpus_.begin(); }
-  std::vector<int>::const_iterator end() const { return cpus_.end(); }
+  const_iterator begin() const { return cpus_.begin(); }
+  const_iterator end() const { return cpus_.end(); }
 
   std::string ToMask() const;  // "0x6"; the empty set is "0x0"
   std::string ToList() const;  // "1-2,5"; the empty set is ""

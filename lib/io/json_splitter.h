@@ -1,7 +1,7 @@
 // Cuts a byte stream into JSON texts that follow each other without separator, as JSON-RPC peers send them
 // (RFC 7047 section 4).
 //
-// It only counts brackets outside strings; whether a text is valid JSON is for the parser to say. Memory is bounded by
+// It only matches brackets outside strings; whether a text is valid JSON is for the parser to say. Memory is bounded by
 // `max_bytes` and nesting by kMaxDepth, whatever arrives.
 #pragma once
 
@@ -25,12 +25,14 @@ class JsonSplitter {
   absl::Status Feed(std::string_view bytes, std::vector<std::string>* texts);
 
   // True while part of a text has arrived.
-  bool mid_text() const { return depth_ > 0; }
+  bool mid_text() const { return !closers_.empty(); }
 
  private:
+  absl::Status Step(char c);
+
   const size_t max_bytes_;
   std::string partial_;
-  size_t depth_ = 0;
+  std::string closers_;  // the brackets that are due, innermost last
   bool in_string_ = false;
   bool escaped_ = false;
 };
