@@ -1,0 +1,45 @@
+// The kinds of ports that there are, by the name that users give in a port's type.
+#include <fmt/ranges.h>
+
+#include "lib/base/status.h"
+#include "netdev/dummy/dummy_netdev.h"
+#include "netdev/netdev.h"
+#include "netdev/port_options.h"
+#include "netdev/system/system_netdev.h"
+#include "netdev/tap/tap_netdev.h"
+
+namespace sluice {
+namespace {
+
+struct Provider {
+  std::string_view type;
+  absl::StatusOr<std::unique_ptr<Netdev>> (*open)(const std::string& name, const NetdevOptions& options);
+};
+
+constexpr Provider kProviders[] = {
+    {"dummy", OpenDummyNetdev},
+    {"internal", OpenInternalNetdev},
+    {"system", OpenSystemNetdev},
+    {"tap", OpenTapNetdev},
+};
+
+}  // namespace
+
+std::vector<std::string> NetdevTypes() {
+  std::vector<std::string> types;
+  for (const Provider& provider : kProviders) types.emplace_back(provider.type);
+  return types;
+}
+
+absl::StatusOr<std::unique_ptr<Netdev>> OpenNetdev(const std::string& name, std::string_view type,
+                                                   const NetdevOptions& options) {
+  SLUICE_RETURN_IF_ERROR(CheckPortName(name));
+  std::string_view wanted = type.empty() ? "system" : type;
+  for (const Provider& provider : kProviders) {
+    if (provider.type == wanted) return provider.open(name, options);
+  }
+  return InvalidArgument("port {}: unknown type \"{}\": expected one of {}", name, type,
+                         fmt::join(NetdevTypes(), ", "));
+}
+
+}  // namespace sluice
