@@ -4,9 +4,9 @@
 usage: merge_tests.py OUTPUT-FOLDER [PREFIX=BUILD-FOLDER[:LABEL]]...
 
 A test of build folder B is named PREFIX + its name; with LABEL only the tests that carry it are
-taken. Where CI is set a skipped test is a failed one: SKIP_RETURN_CODE is
-left out, and a GTEST_SKIP fails where the test is labelled root. (A processor without AVX-512 may
-skip what needs it.)
+taken. Where CI is set a skipped test is a failed one: SKIP_RETURN_CODE is left out, and a
+GTEST_SKIP fails where the test is labelled root. (A processor without AVX-512 may skip what needs
+it.)
 """
 
 import json
