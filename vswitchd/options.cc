@@ -58,7 +58,7 @@ std::string OptionalPath(const std::string& directory, const char* given, const 
 absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
   Options options;
   opterr = 0;
-  optind = 1;
+  optind = 0;  // glibc: start afresh, also in the middle of a bundle of short options
   int choice;
   while ((choice = getopt_long(argc, argv, ":v::hV", kLongOptions, nullptr)) != -1) {
     switch (choice) {
@@ -102,6 +102,9 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
       case ':':
         return InvalidArgument("option '{}' requires an argument (use --help for help)", argv[optind - 1]);
       default:
+        if (optopt != 0 && optopt < 256) {
+          return InvalidArgument("unrecognized option '-{}' (use --help for help)", static_cast<char>(optopt));
+        }
         return InvalidArgument("unrecognized option '{}' (use --help for help)", argv[optind - 1]);
     }
   }
