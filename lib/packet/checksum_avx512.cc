@@ -21,9 +21,7 @@ inline __m512i Words(__m512i v) {
 }
 
 inline uint64_t Total(__m512i lanes, size_t vectors) {
-  const __m512i wide = _mm512_add_epi64(_mm512_cvtepi32_epi64(_mm512_castsi512_si256(lanes)),
-                                        _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(lanes, 1)));
-  return static_cast<uint64_t>(_mm512_reduce_add_epi64(wide)) + vectors * kBiasPerVector;
+  return static_cast<uint64_t>(int64_t{_mm512_reduce_add_epi32(lanes)}) + vectors * kBiasPerVector;
 }
 
 template <bool kCopy>
@@ -31,7 +29,16 @@ inline uint64_t Run(uint8_t* to, const uint8_t* from, size_t size) {
   __m512i a = _mm512_setzero_si512();
   __m512i b = _mm512_setzero_si512();
   size_t i = 0;
-  for (; i + 4 * kWidth <= size; i += 4 * kWidth) {
+  size_t vectors = 1;  // the last one, of size 0 to 63
+  if (kCopy && size >= kWidth) {
+    const __m512i first = Load(from);
+    Store(to, first);
+    i = (0 - reinterpret_cast<uintptr_t>(to)) & (kWidth - 2);
+    a = Words(_mm512_maskz_mov_epi8(FirstBytes(i), first));
+    Store(to + size - kWidth, Load(from + size - kWidth));
+    ++vectors;
+  }
+  for (; i + 4 * kWidth <= size; i += 4 * kWidth, vectors += 4) {
     const __m512i v0 = Load(from + i);
     const __m512i v1 = Load(from + i + kWidth);
     const __m512i v2 = Load(from + i + 2 * kWidth);
@@ -45,24 +52,16 @@ inline uint64_t Run(uint8_t* to, const uint8_t* from, size_t size) {
     a = _mm512_add_epi32(a, _mm512_add_epi32(Words(v0), Words(v1)));
     b = _mm512_add_epi32(b, _mm512_add_epi32(Words(v2), Words(v3)));
   }
-  for (; i + kWidth <= size; i += kWidth) {
+  for (; i + kWidth <= size; i += kWidth, ++vectors) {
     const __m512i v = Load(from + i);
     if constexpr (kCopy) Store(to + i, v);
     a = _mm512_add_epi32(a, Words(v));
   }
-  size_t vectors = i / kWidth;
-  if (i < size) {
-    const __mmask64 mask = FirstBytes(size - i);
-    const __m512i v = _mm512_maskz_loadu_epi8(mask, from + i);
-    // A whole store that overlaps the one before is cheaper than a masked one.
-    if (kCopy && size >= kWidth) {
-      Store(to + size - kWidth, Load(from + size - kWidth));
-    } else if constexpr (kCopy) {
-      _mm512_mask_storeu_epi8(to + i, mask, v);
-    }
-    a = _mm512_add_epi32(a, Words(v));
-    ++vectors;
-  }
+  const __mmask64 rest = FirstBytes(size - i);
+  const __m512i last = _mm512_maskz_loadu_epi8(rest, from + i);
+  // Longer copies have stored their end already; a masked store is slow.
+  if (kCopy && size < kWidth) _mm512_mask_storeu_epi8(to, rest, last);
+  a = _mm512_add_epi32(a, Words(last));
   return Total(_mm512_add_epi32(a, b), vectors);
 }
 

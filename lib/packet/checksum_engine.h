@@ -10,8 +10,9 @@
 
 namespace sluice::checksum_internal {
 
-// The longest range that one call may get: 32-bit lanes of the vector engines cannot overflow below it. Even.
-constexpr size_t kMaxBlock = size_t{1} << 18;
+// The longest range that one call may get: the 32-bit lanes of the vector engines, and their sum, cannot overflow.
+// Even.
+constexpr size_t kMaxBlock = size_t{1} << 16;
 
 // Both return a sum below 2^34, the odd last byte padded with zero, for any alignment and any size up to kMaxBlock.
 struct Engine {
