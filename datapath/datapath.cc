@@ -1,0 +1,372 @@
+#include "datapath/datapath.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "lib/base/log.h"
+#include "lib/base/status.h"
+
+namespace sluice {
+namespace {
+
+LogModule log_module("dpif_netdev");
+
+std::string ThreadName(std::optional<int> core) { return core ? fmt::format("pmd-c{:02}", *core) : "pmd"; }
+
+std::vector<std::optional<int>> CoreList(const std::optional<CpuSet>& cores) {
+  if (!cores) return {std::nullopt};
+  return {cores->begin(), cores->end()};
+}
+
+void AddToConservation(Conservation& sum, const Port& port) {
+  PortStats stats = port.Stats();
+  sum.received += stats.rx.frames + stats.rx_device_drops;
+  sum.copies += stats.copies;
+  sum.sent += stats.tx.frames;
+  sum.consumed += stats.consumed;
+  for (size_t i = 0; i < kDropReasonCount; ++i) {
+    sum.drops.frames[i] += stats.rx_drops.frames[i] + stats.tx_drops.frames[i];
+  }
+}
+
+}  // namespace
+
+absl::Status CheckPmdCores(const std::optional<CpuSet>& cores) {
+  if (!cores) return absl::OkStatus();
+  CpuSet allowed = CpuSet::Allowed();
+  for (int core : *cores) {
+    if (!allowed.Contains(core)) {
+      return InvalidArgument("pmd-cpu-mask {}: processor {} is not there or not online, expected processors of {}",
+                             cores->ToMask(), core, allowed.ToList());
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Threads
+// -----------------------------------------------------------------------------------------------------------------
+
+absl::StatusOr<std::unique_ptr<Datapath>> Datapath::Create(std::string name, const DatapathConfig& config) {
+  std::unique_ptr<Datapath> datapath(new Datapath(std::move(name), config));
+  SLUICE_RETURN_IF_ERROR(datapath->SetPmdCores(config.pmd_cores));
+  return datapath;
+}
+
+Datapath::~Datapath() {
+  while (!ports_.empty()) {
+    Withdraw(*ports_.begin()->second);
+    ports_.erase(ports_.begin());
+  }
+  pmds_.clear();
+}
+
+absl::StatusOr<Datapath::Pmd> Datapath::StartThread(size_t slot, std::optional<int> core) {
+  PmdThread::Options options{.slot = slot,
+                             .core = core,
+                             .name = ThreadName(core),
+                             .small_buffers = config_.small_buffers,
+                             .large_buffers = config_.large_buffers};
+  flows_.SetThreadSlots(slot + 1);
+  auto thread = PmdThread::Start(options, flows_, *upcalls_);
+  if (!thread.ok()) return InvalidArgument("datapath {}: {}", name_, Message(thread.status()));
+  Pmd pmd;
+  pmd.thread = *std::move(thread);
+  for (auto& [number, port] : ports_) {
+    if (absl::Status status = port->OpenSlot(slot); !status.ok()) {
+      for (auto& [opened, open_port] : ports_) open_port->CloseSlot(slot);
+      return status;
+    }
+  }
+  pmd.thread->Call([&] {
+    for (auto& [number, port] : ports_) pmd.thread->SetPort(number, &port->slot(slot));
+  });
+  return pmd;
+}
+
+// The thread polls nothing any more.
+void Datapath::StopThread(Pmd& pmd) {
+  pmd.thread->Call([&] {
+    for (auto& [number, port] : ports_) pmd.thread->SetPort(number, nullptr);
+  });
+  for (auto& [number, port] : ports_) port->CloseSlot(pmd.thread->slot());
+  pmd.thread.reset();
+}
+
+size_t Datapath::FreeSlot(const std::vector<Pmd>& starting) const {
+  auto taken_in = [](const std::vector<Pmd>& pmds, size_t slot) {
+    return std::any_of(pmds.begin(), pmds.end(), [slot](const Pmd& pmd) { return pmd.thread->slot() == slot; });
+  };
+  size_t slot = 0;
+  while (taken_in(pmds_, slot) || taken_in(starting, slot)) ++slot;
+  return slot;
+}
+
+absl::Status Datapath::SetPmdCores(const std::optional<CpuSet>& cores) {
+  SLUICE_RETURN_IF_ERROR(CheckPmdCores(cores));
+  std::vector<std::optional<int>> wanted = CoreList(cores);
+  std::vector<Pmd> starting;
+  for (std::optional<int> core : wanted) {
+    if (std::any_of(pmds_.begin(), pmds_.end(), [&](const Pmd& pmd) { return pmd.thread->core() == core; })) continue;
+    auto pmd = StartThread(FreeSlot(starting), core);
+    if (!pmd.ok()) {
+      for (Pmd& started : starting) StopThread(started);
+      return pmd.status();
+    }
+    starting.push_back(*std::move(pmd));
+  }
+  config_.pmd_cores = cores;
+
+  std::vector<Pmd> leaving;
+  for (Pmd& pmd : pmds_) {
+    bool stays = std::find(wanted.begin(), wanted.end(), pmd.thread->core()) != wanted.end();
+    (stays ? starting : leaving).push_back(std::move(pmd));
+  }
+  pmds_ = std::move(starting);
+  std::sort(pmds_.begin(), pmds_.end(), [](const Pmd& a, const Pmd& b) { return a.thread->core() < b.thread->core(); });
+  Assign();
+  for (Pmd& pmd : leaving) StopThread(pmd);
+  return absl::OkStatus();
+}
+
+void Datapath::StopPolling(const std::vector<PortRxq*>& queues) {
+  std::map<PmdThread*, std::vector<PortRxq*>> by_thread;
+  for (PortRxq* queue : queues) {
+    if (queue->thread != nullptr) by_thread[queue->thread].push_back(queue);
+  }
+  for (auto& [thread, polled] : by_thread) {
+    thread->Call([&, t = thread] {
+      for (PortRxq* queue : polled) t->RemoveRxq(&queue->polled);
+    });
+    for (PortRxq* queue : polled) queue->thread = nullptr;
+  }
+}
+
+size_t Datapath::Assign() {
+  std::vector<PortRxq*> queues;
+  std::vector<Port*> owners;
+  std::vector<RxqLoad> loads;
+  for (auto& [number, port] : ports_) {
+    for (auto& rxq : port->rxqs()) {
+      queues.push_back(rxq.get());
+      owners.push_back(port.get());
+      loads.push_back({.port = port->name(),
+                       .queue = rxq->polled.queue,
+                       .cycles = rxq->history.Recent(rxq->polled.busy_cycles),
+                       .core = rxq->pinned_core});
+    }
+  }
+  std::vector<std::optional<int>> cores;
+  for (const Pmd& pmd : pmds_) cores.push_back(pmd.thread->core());
+  RxqPlan plan = ScheduleRxqs(loads, cores, config_.assignment, config_.isolate);
+  for (const std::string& warning : plan.warnings) SLUICE_LOG(log_module, kWarn, "{}: {}", name_, warning);
+  isolated_ = plan.isolated;
+
+  // A queue that moves is let go by the old thread before the new one takes it; what arrives meanwhile waits in it.
+  std::vector<PortRxq*> moving;
+  std::map<PmdThread*, std::vector<PortRxq*>> arriving;
+  for (size_t i = 0; i < queues.size(); ++i) {
+    PmdThread* thread = pmds_[plan.thread_of[i]].thread.get();
+    if (queues[i]->thread == thread) continue;
+    moving.push_back(queues[i]);
+    arriving[thread].push_back(queues[i]);
+  }
+  StopPolling(moving);
+  for (size_t i = 0; i < queues.size(); ++i) {
+    queues[i]->polled.port = &owners[i]->slot(pmds_[plan.thread_of[i]].thread->slot());
+  }
+  for (auto& [thread, taken] : arriving) {
+    thread->Call([&, t = thread] {
+      for (PortRxq* queue : taken) t->AddRxq(&queue->polled);
+    });
+    for (PortRxq* queue : taken) queue->thread = thread;
+  }
+  return moving.size();
+}
+
+size_t Datapath::Rebalance() { return Assign(); }
+
+void Datapath::SetAssignment(RxqAssignment assignment, bool isolate) {
+  config_.assignment = assignment;
+  config_.isolate = isolate;
+  Assign();
+}
+
+void Datapath::SetTso(bool enabled) {
+  config_.tso = enabled;
+  for (auto& [number, port] : ports_) port->ApplyTso(enabled);
+}
+
+void Datapath::ClearPmdStats() {
+  for (Pmd& pmd : pmds_) {
+    pmd.cleared = pmd.thread->counters();
+    pmd.pipeline_cleared = pmd.thread->pipeline_counters();
+  }
+}
+
+void Datapath::Tick() {
+  for (Pmd& pmd : pmds_) {
+    const PmdThread::Counters& counters = pmd.thread->counters();
+    pmd.idle.Sample(counters.idle_cycles);
+    pmd.total.Sample(counters.busy_cycles + counters.idle_cycles + counters.sleep_cycles);
+    pmd.thread->Call([&] { pmd.thread->RefreshDescriptors(); });
+  }
+  for (auto& [number, port] : ports_) {
+    for (auto& rxq : port->rxqs()) rxq->history.Sample(rxq->polled.busy_cycles);
+  }
+  flows_.Optimize();
+}
+
+void Datapath::SetUpcallHandler(UpcallHandler* handler) {
+  upcalls_ = handler != nullptr ? handler : &drop_handler_;
+  for (Pmd& pmd : pmds_) {
+    pmd.thread->Call([&] { pmd.thread->set_upcalls(*upcalls_); });
+  }
+}
+
+void Datapath::WhilePaused(const std::function<void()>& function) {
+  std::atomic<size_t> waiting{0};
+  std::atomic<bool> go_on{false};
+  const std::function<void()> pause = [&] {
+    waiting.fetch_add(1, std::memory_order_acq_rel);
+    waiting.notify_one();
+    go_on.wait(false, std::memory_order_acquire);
+  };
+  for (Pmd& pmd : pmds_) pmd.thread->StartCall(pause);
+  for (size_t seen = 0; seen < pmds_.size(); seen = waiting.load(std::memory_order_acquire)) {
+    waiting.wait(seen, std::memory_order_acquire);
+  }
+  function();
+  go_on.store(true, std::memory_order_release);
+  go_on.notify_all();
+  for (Pmd& pmd : pmds_) pmd.thread->FinishCall();
+}
+
+Conservation Datapath::GetConservation() {
+  Conservation sum = gone_;
+  WhilePaused([&] {
+    for (const auto& [number, port] : ports_) AddToConservation(sum, *port);
+  });
+  return sum;
+}
+
+// Ports
+// -------------------------------------------------------------------------------------------------------------------
+
+Port* Datapath::FindPort(uint32_t number) const {
+  auto it = ports_.find(number);
+  return it == ports_.end() ? nullptr : it->second.get();
+}
+
+Port* Datapath::FindPort(std::string_view name) const {
+  for (const auto& [number, port] : ports_) {
+    if (port->name() == name) return port.get();
+  }
+  return nullptr;
+}
+
+PortNames Datapath::MakePortNames() const {
+  return {.to_number = [this](std::string_view name) -> absl::StatusOr<uint32_t> {
+            if (const Port* port = FindPort(name)) return port->number();
+            return NotFound("datapath {} has no port {}", name_, name);
+          },
+          .to_name =
+              [this](uint32_t number) {
+                const Port* port = FindPort(number);
+                return port != nullptr ? port->name() : std::to_string(number);
+              }};
+}
+
+absl::StatusOr<uint32_t> Datapath::PickNumber(const std::string& port_name, std::optional<uint32_t> wanted) const {
+  if (wanted) {
+    if (*wanted > kMaxPorts) {
+      return InvalidArgument("port {}: number {} is too large, expected 0 to {}", port_name, *wanted, kMaxPorts);
+    }
+    if (Port* port = FindPort(*wanted)) {
+      return AlreadyExists("port {}: number {} belongs to port {}", port_name, *wanted, port->name());
+    }
+    return *wanted;
+  }
+  // Round the circle of numbers, so that a number just given back is not soon taken for its old port.
+  for (uint32_t step = 0; step < kMaxPorts; ++step) {
+    uint32_t number = (next_number_ - 1 + step) % kMaxPorts + 1;
+    if (FindPort(number) == nullptr) return number;
+  }
+  return ResourceExhausted("port {}: datapath {} has {} ports already", port_name, name_, kMaxPorts);
+}
+
+absl::Status Datapath::OpenSlots(Port& port) {
+  for (const Pmd& pmd : pmds_) SLUICE_RETURN_IF_ERROR(port.OpenSlot(pmd.thread->slot()));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint32_t> Datapath::AddPort(const std::string& name, std::string_view type, const NetdevOptions& options,
+                                           std::optional<uint32_t> number) {
+  if (FindPort(name) != nullptr) return AlreadyExists("port {} is in datapath {} already", name, name_);
+  auto picked = PickNumber(name, number);
+  if (!picked.ok()) return picked.status();
+  NetdevOptions device_options = options;
+  PortConfig port_config;
+  SLUICE_RETURN_IF_ERROR(TakePortConfig(name, device_options, port_config));
+  auto netdev = OpenNetdev(name, type, device_options);
+  if (!netdev.ok()) return netdev.status();
+
+  auto port = std::make_unique<Port>(*picked, *std::move(netdev), options, std::move(port_config));
+  port->ApplyTso(config_.tso);
+  SLUICE_RETURN_IF_ERROR(OpenSlots(*port));
+  for (Pmd& pmd : pmds_) {
+    pmd.thread->Call([&] { pmd.thread->SetPort(*picked, &port->slot(pmd.thread->slot())); });
+  }
+  if (config_.link_monitor != nullptr) {
+    port->set_watch(config_.link_monitor->WatchName(name, [this, raw = port.get()] { OnLinkChange(*raw); }));
+  }
+  ports_[*picked] = std::move(port);
+  if (!number) next_number_ = *picked % kMaxPorts + 1;
+  Assign();
+  return *picked;
+}
+
+// No thread has anything of the port any more when this returns.
+void Datapath::Withdraw(Port& port) {
+  std::vector<PortRxq*> queues;
+  for (auto& rxq : port.rxqs()) queues.push_back(rxq.get());
+  StopPolling(queues);
+  for (Pmd& pmd : pmds_) {
+    pmd.thread->Call([&] { pmd.thread->SetPort(port.number(), nullptr); });
+    port.CloseSlot(pmd.thread->slot());
+  }
+  AddToConservation(gone_, port);
+}
+
+absl::Status Datapath::RemovePort(uint32_t number) {
+  auto it = ports_.find(number);
+  if (it == ports_.end()) return NotFound("datapath {} has no port {}", name_, number);
+  Withdraw(*it->second);
+  ports_.erase(it);
+  Assign();
+  return absl::OkStatus();
+}
+
+absl::Status Datapath::SetPortOptions(uint32_t number, const NetdevOptions& options) {
+  Port* port = FindPort(number);
+  if (port == nullptr) return NotFound("datapath {} has no port {}", name_, number);
+  if (port->ChangesQueues(options)) {
+    std::vector<PortRxq*> queues;
+    for (auto& rxq : port->rxqs()) queues.push_back(rxq.get());
+    StopPolling(queues);
+  }
+  absl::Status status = port->SetOptions(options);
+  port->ApplyTso(config_.tso);
+  Assign();
+  return status;
+}
+
+void Datapath::OnLinkChange(Port& port) {
+  port.netdev().OnLinkChange();
+  // A device that came back may have come with other descriptors.
+  for (Pmd& pmd : pmds_) {
+    pmd.thread->Call([&] { pmd.thread->RefreshDescriptors(); });
+  }
+}
+
+}  // namespace sluice

@@ -1,0 +1,88 @@
+#include "datapath/datapath_manager.h"
+
+#include "lib/base/status.h"
+
+namespace sluice {
+namespace {
+
+// NAME of "netdev@NAME" or "NAME".
+absl::StatusOr<std::string> PlainName(std::string_view name) {
+  std::string_view plain = name;
+  if (size_t at = name.find('@'); at != std::string_view::npos) {
+    if (name.substr(0, at) != DatapathManager::kType) {
+      return InvalidArgument("datapath {}: unknown type {}, expected netdev", name, name.substr(0, at));
+    }
+    plain = name.substr(at + 1);
+  }
+  if (plain.empty() || plain.find_first_of(" \t\n@/") != std::string_view::npos) {
+    return InvalidArgument("datapath \"{}\": expected a name without spaces and slashes, as in netdev@dp0", name);
+  }
+  return std::string(plain);
+}
+
+}  // namespace
+
+bool IsDatapathName(std::string_view text) { return text.find('@') != std::string_view::npos; }
+
+absl::StatusOr<Datapath*> DatapathManager::Add(std::string_view name) {
+  auto plain = PlainName(name);
+  if (!plain.ok()) return plain.status();
+  if (datapaths_.contains(*plain)) return AlreadyExists("datapath {}@{} exists already", kType, *plain);
+  auto datapath = Datapath::Create(*plain, config_);
+  if (!datapath.ok()) return datapath.status();
+  return (datapaths_[*plain] = *std::move(datapath)).get();
+}
+
+absl::Status DatapathManager::Remove(std::string_view name) {
+  auto datapath = Find(name);
+  if (!datapath.ok()) return datapath.status();
+  datapaths_.erase(datapaths_.find((*datapath)->name()));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Datapath*> DatapathManager::Find(std::string_view name) const {
+  if (name.empty()) {
+    if (datapaths_.size() == 1) return datapaths_.begin()->second.get();
+    if (datapaths_.empty()) return NotFound("there is no datapath: add one first, as in dpctl/add-dp netdev@dp0");
+    return InvalidArgument("there are {} datapaths: name one, as in netdev@{}", datapaths_.size(),
+                           datapaths_.begin()->first);
+  }
+  auto plain = PlainName(name);
+  if (!plain.ok()) return plain.status();
+  auto it = datapaths_.find(*plain);
+  if (it == datapaths_.end()) return NotFound("there is no datapath {}@{}: dpctl/dump-dps lists them", kType, *plain);
+  return it->second.get();
+}
+
+absl::Status DatapathManager::SetPmdCores(const std::optional<CpuSet>& cores) {
+  SLUICE_RETURN_IF_ERROR(CheckPmdCores(cores));
+  for (auto& [name, datapath] : datapaths_) {
+    absl::Status status = datapath->SetPmdCores(cores);
+    if (status.ok()) continue;
+    // It failed in this one: those before go back to what they had, which worked.
+    for (auto& [changed, other] : datapaths_) {
+      if (changed == name) break;
+      static_cast<void>(other->SetPmdCores(config_.pmd_cores));
+    }
+    return status;
+  }
+  config_.pmd_cores = cores;
+  return absl::OkStatus();
+}
+
+void DatapathManager::SetTso(bool enabled) {
+  config_.tso = enabled;
+  for (auto& [name, datapath] : datapaths_) datapath->SetTso(enabled);
+}
+
+void DatapathManager::SetAssignment(RxqAssignment assignment, bool isolate) {
+  config_.assignment = assignment;
+  config_.isolate = isolate;
+  for (auto& [name, datapath] : datapaths_) datapath->SetAssignment(assignment, isolate);
+}
+
+void DatapathManager::Tick() {
+  for (auto& [name, datapath] : datapaths_) datapath->Tick();
+}
+
+}  // namespace sluice

@@ -1,0 +1,50 @@
+// DatapathManager: the datapaths of this process by name, and the settings that hold for all of them.
+//
+// Names are those of Open vSwitch's dpctl: "netdev@NAME", or NAME alone. Main thread. A setting takes effect in every
+// datapath, or in none.
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "datapath/datapath.h"
+
+namespace sluice {
+
+class DatapathManager {
+ public:
+  static constexpr std::string_view kType = "netdev";
+
+  explicit DatapathManager(DatapathConfig defaults = {}) : config_(std::move(defaults)) {}
+
+  absl::StatusOr<Datapath*> Add(std::string_view name);
+  absl::Status Remove(std::string_view name);
+  // "" means the only one there is.
+  absl::StatusOr<Datapath*> Find(std::string_view name) const;
+  const std::map<std::string, std::unique_ptr<Datapath>, std::less<>>& datapaths() const { return datapaths_; }
+
+  const DatapathConfig& config() const { return config_; }
+  absl::Status SetPmdCores(const std::optional<CpuSet>& cores);
+  void SetTso(bool enabled);
+  void SetAssignment(RxqAssignment assignment, bool isolate);
+
+  // Call once per period.
+  static constexpr std::chrono::seconds kTickPeriod{5};
+  void Tick();
+
+ private:
+  DatapathConfig config_;
+  std::map<std::string, std::unique_ptr<Datapath>, std::less<>> datapaths_;  // by name without type
+};
+
+// Whether `text` is the name of a datapath as dpctl writes it: with a type in front.
+bool IsDatapathName(std::string_view text);
+
+}  // namespace sluice
