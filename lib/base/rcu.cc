@@ -74,6 +74,7 @@ void RcuPostpone(std::function<void()> function) {
     TsanGracePeriodOver();
     std::unique_ptr<Postponed> owned(static_cast<Postponed*>(head));
     owned->function();
+    TsanQuiescent();  // for RcuBarrier()
   });
 }
 
