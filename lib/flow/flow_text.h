@@ -6,11 +6,11 @@
 // VLANs: eth_type(0x8100),vlan(vid=1,pcp=0),encap(eth_type(0x0800),...), nested twice for two tags.
 #pragma once
 
+#include <absl/status/statusor.h>
+
 #include <functional>
 #include <string>
 #include <string_view>
-
-#include <absl/status/statusor.h>
 
 #include "lib/flow/actions.h"
 #include "lib/flow/flow_key.h"
@@ -46,7 +46,7 @@ struct Ufid {
 absl::StatusOr<Ufid> ParseUfid(std::string_view text);
 std::string FormatUfid(const Ufid& ufid);
 
-// "SFPRU"-like TCP flags as dump-flows prints them after "flags:": "." for none.
+// TCP flags as dump-flows prints them after "flags:": letters of "SFPRU.ECN", where the dot is ACK; "none" for none.
 std::string FormatTcpFlagLetters(uint16_t flags);
 
 }  // namespace sluice
