@@ -8,6 +8,7 @@
 
 #include <absl/types/span.h>
 
+#include <bit>
 #include <cstdint>
 #include <string_view>
 
@@ -16,17 +17,16 @@
 
 namespace sluice {
 
-// An unfolded ones'-complement accumulator. What the functions below return leaves room for millions of additions (it is far
-// below 2^64); how the parts were split and ordered makes no difference to the folded result.
+// An unfolded ones'-complement accumulator. What the functions below return leaves room for millions of additions (it
+// is far below 2^64); how the parts were split and ordered makes no difference to the folded result.
 using Sum = uint64_t;
 
 // 16 bits, not complemented. Never maps a non-zero sum to zero.
 constexpr uint16_t FoldSum(Sum sum) {
-  sum = (sum & 0xffffffff) + (sum >> 32);
-  sum = (sum & 0xffffffff) + (sum >> 32);
-  sum = (sum & 0xffff) + (sum >> 16);
-  sum = (sum & 0xffff) + (sum >> 16);
-  return static_cast<uint16_t>(sum);
+  uint32_t half = static_cast<uint32_t>(sum) + static_cast<uint32_t>(sum >> 32);
+  half += half < static_cast<uint32_t>(sum);  // the carry of the line above
+  // Both 16-bit halves of this are added in its upper one, together with the carry out of the lower.
+  return static_cast<uint16_t>((half + std::rotl(half, 16)) >> 16);
 }
 // The checksum field for `sum`: folded and complemented, raw network bytes.
 constexpr Be16 FinishChecksum(Sum sum) { return Be16::FromRaw(static_cast<uint16_t>(~FoldSum(sum))); }

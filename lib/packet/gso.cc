@@ -9,7 +9,7 @@
 namespace sluice {
 namespace {
 
-constexpr uint32_t kTcpFlagsWord = 12;  // offset of the data offset and the flags in a TCP header
+constexpr uint32_t kMinimumHeader = 16;  // bytes: any network and transport header have more
 constexpr uint16_t kTcpChecksumOffset = 16;
 constexpr uint16_t kUdpChecksumOffset = 6;
 
@@ -18,11 +18,22 @@ void Put(uint8_t* at, Field field) {
   std::memcpy(at, &field, sizeof field);
 }
 
-// Copies `size` bytes, at least 16, without the call that memcpy makes of a size it does not know.
+// Copies `size` bytes, at least kMinimumHeader, without the call that memcpy makes of a size it does not know.
 inline void CopyHeader(uint8_t* to, const uint8_t* from, uint32_t size) {
-  uint32_t i = 0;
-  for (; i + 16 < size; i += 16) std::memcpy(to + i, from + i, 16);
+  std::memcpy(to, from, 16);
+  for (uint32_t i = 16; i + 16 < size; i += 16) std::memcpy(to + i, from + i, 16);
   std::memcpy(to + size - 16, from + size - 16, 16);
+}
+
+// The sum of a header, whose size is a multiple of 4 and small: not worth a call.
+inline Sum SumHeader(const uint8_t* header, uint32_t size) {
+  Sum sum = 0;
+  for (uint32_t i = 0; i < size; i += 4) {
+    uint32_t word;
+    std::memcpy(&word, header + i, sizeof word);
+    sum += word;
+  }
+  return sum;
 }
 
 // Follows the extension headers from `at` and true if they lead to `protocol` at `end`. Only those that segmentation
@@ -88,7 +99,7 @@ bool GsoSegmenter::PrepareIpv4() {
   }
   payload_left_ = total - headers;
   ip_id_ = ip->id.Get();
-  ip_sum_ = SumBytes(super_.data() + l3_offset_, ip->HeaderLength()) + (~ip->total_length).Raw() + (~ip->id).Raw() +
+  ip_sum_ = SumHeader(super_.data() + l3_offset_, ip->HeaderLength()) + (~ip->total_length).Raw() + (~ip->id).Raw() +
             (~ip->checksum).Raw();
   pseudo_sum_ = PseudoHeaderSum4(ip->source, ip->destination, protocol, 0);
   return true;
@@ -126,12 +137,11 @@ bool GsoSegmenter::PrepareTransport() {
     if (tcp->HeaderLength() != length) return false;
     tcp_sequence_ = tcp->sequence.Get();
     tcp_flags_ = tcp->flags;
-    // Ports; then acknowledgment; window; urgent pointer and options.
-    transport_sum_ =
-        SumBytes(header, 4) + SumBytes(header + 8, 4) + SumBytes(header + 14, 2) + SumBytes(header + 18, length - 18);
+    transport_sum_ = SumHeader(header, length) + ~tcp->sequence.Raw() + (~tcp->checksum).Raw() +
+                     static_cast<uint16_t>(~(tcp->flags << 8));
   } else {
     if (length != sizeof(UdpHeader)) return false;
-    transport_sum_ = SumBytes(header, 4);
+    transport_sum_ = SumHeader(header, 4);
   }
   return true;
 }
@@ -140,9 +150,9 @@ uint32_t GsoSegmenter::next_length() const { return header_length_ + std::min(se
 
 void GsoSegmenter::WriteNext(uint8_t* out) {
   const uint32_t payload_bytes = std::min(segment_size_, payload_left_);
-  WriteHeaders(out, payload_bytes);
-  const Sum payload_sum = CopyPayload(out + header_length_, payload_bytes);
-  FinishTransport(out, payload_bytes, payload_sum);
+  CopyHeader(out, super_.data(), header_length_);
+  WriteNetwork(out, payload_bytes);
+  WriteTransport(out, payload_bytes, CopyPayload(out + header_length_, payload_bytes));
   payload_left_ -= payload_bytes;
   ++next_index_;
 }
@@ -150,17 +160,17 @@ void GsoSegmenter::WriteNext(uint8_t* out) {
 void GsoSegmenter::EmitNext(DpPacket& out) {
   out.SetHeadLength(next_length());
   WriteNext(out.data());
-  out.l3_offset = static_cast<uint16_t>(l3_offset_);
-  out.l4_offset = static_cast<uint16_t>(l4_offset_);
-  out.payload_offset = static_cast<uint16_t>(header_length_);
   out.offload = Offload{};
   if (checksum_ == SegmentChecksum::kCompute) {
     out.offload.l4 = ChecksumState::kGood;
   } else {
     out.offload.l4 = ChecksumState::kPartial;
-    out.offload.csum_start = static_cast<uint16_t>(l4_offset_);
+    out.offload.csum_start = super_.offload.csum_start;
     out.offload.csum_offset = super_.offload.csum_offset;
   }
+  out.l3_offset = super_.l3_offset;
+  out.l4_offset = super_.l4_offset;
+  out.payload_offset = super_.payload_offset;
   out.in_port = super_.in_port;
   out.recirc_id = super_.recirc_id;
   out.flow_hash = super_.flow_hash;
@@ -169,24 +179,22 @@ void GsoSegmenter::EmitNext(DpPacket& out) {
   out.skb_priority = super_.skb_priority;
 }
 
-// Copies the template and corrects the network header. The transport header is corrected by FinishTransport, when the
-// payload's sum is known.
-inline void GsoSegmenter::WriteHeaders(uint8_t* out, uint32_t payload_bytes) const {
-  CopyHeader(out, super_.data(), header_length_);
+// Corrects the copied network header.
+inline void GsoSegmenter::WriteNetwork(uint8_t* out, uint32_t payload_bytes) const {
   uint8_t* ip = out + l3_offset_;
-  const auto l3_bytes = static_cast<uint16_t>(header_length_ - l3_offset_ + payload_bytes);
+  const uint32_t l3_bytes = header_length_ - l3_offset_ + payload_bytes;
   if (is_ipv4_) {
-    const Be16 total_length(l3_bytes);
-    const Be16 id(static_cast<uint16_t>(ip_id_ + next_index_));
-    Put(ip + offsetof(Ipv4Header, total_length), total_length);
-    Put(ip + offsetof(Ipv4Header, id), id);
-    Put(ip + offsetof(Ipv4Header, checksum), FinishChecksum(ip_sum_ + total_length.Raw() + id.Raw()));
+    // Two neighbouring fields in one store.
+    const Be32 length_and_id(l3_bytes << 16 | static_cast<uint16_t>(ip_id_ + next_index_));
+    Put(ip + offsetof(Ipv4Header, total_length), length_and_id);
+    Put(ip + offsetof(Ipv4Header, checksum), FinishChecksum(ip_sum_ + length_and_id.Raw()));
   } else {
     Put(ip + offsetof(Ipv6Header, payload_length), Be16(static_cast<uint16_t>(l3_bytes - sizeof(Ipv6Header))));
   }
 }
 
-inline void GsoSegmenter::FinishTransport(uint8_t* out, uint32_t payload_bytes, Sum payload_sum) const {
+// Corrects the copied transport header. Nothing is read back from it: the sums hold what the template says.
+inline void GsoSegmenter::WriteTransport(uint8_t* out, uint32_t payload_bytes, Sum payload_sum) const {
   uint8_t* header = out + l4_offset_;
   const Be16 length(static_cast<uint16_t>(header_length_ - l4_offset_ + payload_bytes));
   const Sum pseudo = pseudo_sum_ + length.Raw();
@@ -196,10 +204,9 @@ inline void GsoSegmenter::FinishTransport(uint8_t* out, uint32_t payload_bytes, 
     if (next_index_ != 0) flags &= static_cast<uint8_t>(~kTcpCwr);
     if (next_index_ + 1 != segment_count_) flags &= static_cast<uint8_t>(~(kTcpFin | kTcpPsh));
     const Be32 sequence(tcp_sequence_ + next_index_ * segment_size_);
-    header[offsetof(TcpHeader, flags)] = flags;
     Put(header + offsetof(TcpHeader, sequence), sequence);
-    const Be16 flags_word(static_cast<uint16_t>(header[kTcpFlagsWord] << 8 | flags));
-    sum += Sum{sequence.Raw()} + flags_word.Raw();
+    header[offsetof(TcpHeader, flags)] = flags;
+    sum += Sum{sequence.Raw()} + (uint32_t{flags} << 8);  // second byte of its word
   } else {
     Put(header + offsetof(UdpHeader, length), length);
     sum += length.Raw();
@@ -216,6 +223,15 @@ inline void GsoSegmenter::FinishTransport(uint8_t* out, uint32_t payload_bytes, 
 
 // Returns the payload's sum, or 0 where nobody asks for it.
 inline Sum GsoSegmenter::CopyPayload(uint8_t* out, uint32_t bytes) {
+  if (cursor_->head_length() - cursor_offset_ < bytes) return CopyChainedPayload(out, bytes);
+  const uint8_t* from = cursor_->data() + cursor_offset_;
+  cursor_offset_ += bytes;
+  if (checksum_ == SegmentChecksum::kCompute) return CopyAndSum(out, from, bytes);
+  std::memcpy(out, from, bytes);
+  return 0;
+}
+
+Sum GsoSegmenter::CopyChainedPayload(uint8_t* out, uint32_t bytes) {
   Sum sum = 0;
   for (uint32_t done = 0; done < bytes;) {
     while (cursor_offset_ == cursor_->head_length()) {

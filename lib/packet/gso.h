@@ -56,9 +56,10 @@ class GsoSegmenter {
   bool PrepareIpv4();
   bool PrepareIpv6();
   bool PrepareTransport();
-  void WriteHeaders(uint8_t* out, uint32_t payload_bytes) const;
-  void FinishTransport(uint8_t* out, uint32_t payload_bytes, Sum payload_sum) const;
+  void WriteNetwork(uint8_t* out, uint32_t payload_bytes) const;
+  void WriteTransport(uint8_t* out, uint32_t payload_bytes, Sum payload_sum) const;
   Sum CopyPayload(uint8_t* out, uint32_t bytes);
+  Sum CopyChainedPayload(uint8_t* out, uint32_t bytes);
 
   const DpPacket& super_;
   const DpPacket* cursor_;      // buffer that holds the next payload byte
@@ -80,7 +81,7 @@ class GsoSegmenter {
   uint32_t tcp_sequence_ = 0;
   uint8_t tcp_flags_ = 0;
   // Sums of what does not vary: the IPv4 header without length, ID and checksum; the pseudo-header without length; the
-  // transport header without sequence, flags (the whole 16-bit word), UDP length and checksum.
+  // transport header without sequence, flags, UDP length and checksum.
   Sum ip_sum_ = 0;
   Sum pseudo_sum_ = 0;
   Sum transport_sum_ = 0;
