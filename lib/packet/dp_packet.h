@@ -99,6 +99,14 @@ class alignas(64) DpPacket {
     return data_;
   }
 
+  // The same for a buffer that is about to be chained behind another: its own offsets mean nothing any more.
+  void SkipFront(uint32_t bytes) {
+    assert(bytes <= head_length_);
+    data_ += bytes;
+    head_length_ -= bytes;
+    length_ -= bytes;
+  }
+
   // Appends `tail` (a whole chain, first buffer included) behind `last`, the last buffer of this frame. Takes
   // ownership.
   void AppendChain(DpPacket* last, DpPacket* tail) {

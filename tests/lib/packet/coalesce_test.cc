@@ -347,6 +347,58 @@ TEST_F(CoalesceTest, AsManyFlowsAsPackets) {
   EXPECT_EQ(counters_.super_packets, 0u);
 }
 
+TEST_F(CoalesceTest, LeavesWrongIpVersionsAlone) {
+  for (bool ipv6 : {false, true}) {
+    TcpFrame frame{.ipv6 = ipv6};
+    AddStream(frame, 3, ChecksumState::kPartial);
+    for (DpPacket* packet : burst_) packet->data()[14] ^= 0x10;
+    Coalesce();
+    EXPECT_THAT(Shape(), ElementsAre(1, 1, 1));
+    burst_.FreeAll();
+  }
+}
+
+// Buffers that end where their frame ends, so that the address sanitizer sees a byte read too far.
+class TightPool : public PacketPool {
+ public:
+  DpPacketPtr Make(const Bytes& bytes) {
+    auto* buffer = new uint8_t[std::max<size_t>(bytes.size(), 1)];
+    std::copy(bytes.begin(), bytes.end(), buffer);
+    auto* packet = new DpPacket(this, buffer, static_cast<uint32_t>(bytes.size()));
+    packet->Reset(0);
+    packet->SetHeadLength(static_cast<uint32_t>(bytes.size()));
+    packet->offload.l4 = ChecksumState::kGood;
+    return DpPacketPtr(packet);
+  }
+  void Free(DpPacket* packet) override {
+    delete[] packet->data();  // moved by nobody: nothing here is coalesced
+    delete packet;
+  }
+};
+
+TEST_F(CoalesceTest, TruncatedFramesAreReadNoFurtherThanTheyReach) {
+  TightPool tight;
+  for (TcpFrame frame :
+       {TcpFrame{.payload = 0}, TcpFrame{.ipv6 = true, .payload = 0}, TcpFrame{.tags = {1, 2}, .payload = 0}}) {
+    for (uint32_t length = 0; length <= HeaderLength(frame); ++length) {
+      // Behind an open super-packet of its flow, and as the first of its flow.
+      for (bool has_flow : {true, false}) {
+        TcpFrame good = frame;
+        good.payload = 100;
+        if (has_flow) AddStream(good, 2);
+        Bytes bytes = Build(good, ChecksumState::kGood);
+        bytes.resize(length);
+        burst_.Add(tight.Make(bytes));
+        burst_.Add(tight.Make(bytes));
+        Coalesce();
+        ASSERT_EQ(burst_.size(), has_flow ? 3u : 2u);
+        EXPECT_EQ(BytesOf(*burst_[burst_.size() - 1]), bytes);
+        burst_.FreeAll();
+      }
+    }
+  }
+}
+
 // Random interleaved flows with losses, repetitions, reorders and changes of every field. What comes out, segmented, is
 // what went in, flow by flow.
 class CoalescePropertyTest : public CoalesceTest {
