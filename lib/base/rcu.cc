@@ -5,6 +5,8 @@
 #ifdef __SANITIZE_THREAD__
 extern "C" void __tsan_acquire(void* address);
 extern "C" void __tsan_release(void* address);
+// liburcu frees what it allocated in another thread, ordered by atomics that only it can see.
+extern "C" const char* __tsan_default_suppressions() { return "called_from_lib:liburcu-qsbr.so\n"; }
 #endif
 
 namespace sluice {
