@@ -14,6 +14,8 @@
 namespace sluice {
 namespace {
 
+constexpr uint32_t kFanoutFlagIgnoreOutgoing = 0x4000;  // newer than the headers of Linux 6.1
+
 class KernelCalls final : public PacketSocketCalls {
  public:
   int Receive(int fd, mmsghdr* messages, unsigned count) override {
@@ -59,6 +61,12 @@ absl::Status Bind(int socket, const std::string& name, uint32_t ifindex, uint16_
   return ErrnoStatus(errno, fmt::format("{}: binding a packet socket to interface {}", name, ifindex));
 }
 
+template <size_t kSize>
+void AttachFilter(int socket, sock_filter (&filter)[kSize]) {
+  sock_fprog program{.len = kSize, .filter = filter};
+  setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+}
+
 packet_mreq Promiscuous(uint32_t ifindex) {
   packet_mreq membership{};
   membership.mr_ifindex = static_cast<int>(ifindex);
@@ -98,9 +106,8 @@ absl::Status BindReceiveSocket(int socket, const std::string& name, uint32_t ifi
 }
 
 void UnbindReceiveSocket(int socket, uint32_t ifindex) {
-  sock_filter refuse = BPF_STMT(BPF_RET | BPF_K, 0);
-  sock_fprog program{.len = 1, .filter = &refuse};
-  setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+  sock_filter nothing[] = {BPF_STMT(BPF_RET | BPF_K, 0)};
+  AttachFilter(socket, nothing);
   packet_mreq membership = Promiscuous(ifindex);
   setsockopt(socket, SOL_PACKET, PACKET_DROP_MEMBERSHIP, &membership, sizeof(membership));
 }
@@ -109,10 +116,19 @@ absl::Status BindSendSocket(int socket, const std::string& name, uint32_t ifinde
   return Bind(socket, name, ifindex, 0);
 }
 
-absl::StatusOr<uint16_t> JoinFanout(int socket, const std::string& name, uint16_t group) {
-  uint32_t mode = PACKET_FANOUT_HASH;
-  if (group == 0) mode |= PACKET_FANOUT_FLAG_UNIQUEID;
-  uint32_t value = group | (mode << 16);
+absl::StatusOr<uint16_t> JoinFanout(int socket, const std::string& name, std::optional<uint16_t> group) {
+  // The group has a hook of its own in the kernel, so the sockets' PACKET_IGNORE_OUTGOING does not count. Kernels that
+  // do not know the group's flag pass over it; there the filter alone keeps out what we sent ourselves.
+  uint32_t mode = PACKET_FANOUT_HASH | kFanoutFlagIgnoreOutgoing;
+  sock_filter incoming_only[] = {
+      BPF_STMT(BPF_LD | BPF_B | BPF_ABS, static_cast<uint32_t>(SKF_AD_OFF + SKF_AD_PKTTYPE)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PACKET_OUTGOING, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, 0),
+      BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+  };
+  AttachFilter(socket, incoming_only);
+  if (!group.has_value()) mode |= PACKET_FANOUT_FLAG_UNIQUEID;
+  uint32_t value = group.value_or(0) | (mode << 16);
   if (setsockopt(socket, SOL_PACKET, PACKET_FANOUT, &value, sizeof(value)) != 0) {
     return ErrnoStatus(errno, fmt::format("{}: sharing the device between receive queues (PACKET_FANOUT)", name));
   }

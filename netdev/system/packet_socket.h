@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "netdev/file_descriptor.h"
@@ -43,9 +44,9 @@ void UnbindReceiveSocket(int socket, uint32_t ifindex);
 absl::Status BindSendSocket(int socket, const std::string& name, uint32_t ifindex);
 
 // Joins a group that shares a device's packets by a hash over their flow (PACKET_FANOUT_HASH: symmetric, addresses only
-// for fragments), so that a flow stays with one socket. `group` 0 makes a new group. Returns the group's number. The
-// socket must be bound to a device that is up.
-absl::StatusOr<uint16_t> JoinFanout(int socket, const std::string& name, uint16_t group);
+// for fragments), so that a flow stays with one socket. Without `group` makes a new one. Returns the group's number.
+// The socket must be bound to a device that is up.
+absl::StatusOr<uint16_t> JoinFanout(int socket, const std::string& name, std::optional<uint16_t> group);
 
 // Bytes that the kernel lets queue in the socket.
 uint32_t ReceiveBufferOf(int socket);

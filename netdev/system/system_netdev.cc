@@ -145,7 +145,7 @@ absl::Status SystemNetdev::Bind(const LinkFacts& facts) {
 absl::Status SystemNetdev::BindRxqs(uint32_t ifindex) {
   if (rxqs_.size() == 1) return BindReceiveSocket(rxqs_[0]->socket(), name_, ifindex);
   if (!std::exchange(rxqs_fresh_, false)) SLUICE_RETURN_IF_ERROR(RenewFanoutSockets());
-  uint16_t group = 0;
+  std::optional<uint16_t> group;
   for (auto& rxq : rxqs_) {
     SLUICE_RETURN_IF_ERROR(BindReceiveSocket(rxq->socket(), name_, ifindex));
     auto joined = JoinFanout(rxq->socket(), name_, group);
