@@ -54,7 +54,7 @@ absl::Status ParseNames(TextCursor& cursor, uint16_t& flags, uint16_t& mask) {
 }  // namespace
 
 absl::Status ParseTcpFlags(TextCursor& cursor, Be16& flags, Be16& mask) {
-  uint16_t value, bits;
+  uint16_t value = 0, bits = 0;
   SLUICE_RETURN_IF_ERROR(cursor.AtNumber() ? ParseNumbers(cursor, value, bits) : ParseNames(cursor, value, bits));
   flags = Be16(value & bits);
   mask = Be16(bits);
