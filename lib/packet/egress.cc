@@ -216,6 +216,12 @@ void PrepareForEgress(PacketBatch& batch, const EgressCaps& caps, PacketPools& p
   sink.Emit(batch);
 }
 
+bool CompletePostponedChecksum(DpPacket& packet) {
+  if (!ChecksumIsInRange(packet)) return false;
+  CompleteChecksum(packet);
+  return true;
+}
+
 uint32_t WireFrames(const DpPacket& packet) {
   if (!packet.offload.IsSuper() || packet.payload_offset == kNoOffset || packet.length() <= packet.payload_offset) {
     return 1;

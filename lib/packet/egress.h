@@ -25,14 +25,14 @@ constexpr uint8_t SegmentationBit(Segmentation segmentation) {
 
 // What one transmit queue can do. Data, not methods: read at a batch boundary, replaced as a whole when it changes.
 struct EgressCaps {
-  uint32_t mtu = 1500;             // bytes of layer 3, so Ethernet header and VLAN tags excluded
-  uint32_t max_super_length = 0;   // bytes of frame, Ethernet header included; 0 if no segmentation is offered
-  uint16_t max_segments = 0;       // segments per super-packet; 0 means no limit
-  uint16_t max_buffers = 1;        // buffers per frame that the port gathers
-  uint8_t segmentations = 0;       // SegmentationBit()s that the port cuts itself
-  bool segmentation_ecn = false;   // takes super-packets with Offload::ecn
-  bool partial_checksum = false;   // completes a kPartial checksum of any csum_start and csum_offset
-  bool sctp_checksum = false;      // completes a kPartial CRC32c (csum_offset 8 of SCTP)
+  uint32_t mtu = 1500;            // bytes of layer 3, so Ethernet header and VLAN tags excluded
+  uint32_t max_super_length = 0;  // bytes of frame, Ethernet header included; 0 if no segmentation is offered
+  uint16_t max_segments = 0;      // segments per super-packet; 0 means no limit
+  uint16_t max_buffers = 1;       // buffers per frame that the port gathers
+  uint8_t segmentations = 0;      // SegmentationBit()s that the port cuts itself
+  bool segmentation_ecn = false;  // takes super-packets with Offload::ecn
+  bool partial_checksum = false;  // completes a kPartial checksum of any csum_start and csum_offset
+  bool sctp_checksum = false;     // completes a kPartial CRC32c (csum_offset 8 of SCTP)
 
   bool operator==(const EgressCaps&) const = default;
 };
@@ -45,11 +45,15 @@ class EgressSink {
   virtual void Emit(PacketBatch& frames) = 0;
 };
 
-// Consumes `batch`. Segments and copies come from `pools` (the calling thread's). When the pool runs dry in the middle of
-// a super-packet, what is ready is emitted, which brings buffers home; if that does not help, the remaining segments
+// Consumes `batch`. Segments and copies come from `pools` (the calling thread's). When the pool runs dry in the middle
+// of a super-packet, what is ready is emitted, which brings buffers home; if that does not help, the remaining segments
 // are dropped and counted in `drops`.
 void PrepareForEgress(PacketBatch& batch, const EgressCaps& caps, PacketPools& pools, EgressSink& sink,
                       DropCounters& drops);
+
+// Completes the postponed checksum of a frame that is no super-packet; its state is kGood then. False, and nothing
+// changed, if it would lie outside the first buffer.
+bool CompletePostponedChecksum(DpPacket& packet);
 
 // Wire frames that `packet` stands for: 1, or the number of its segments. Needs the layer offsets of ParsePacket.
 uint32_t WireFrames(const DpPacket& packet);
