@@ -56,6 +56,7 @@ class GsoSegmenter {
   bool PrepareIpv4();
   bool PrepareIpv6();
   bool PrepareTransport();
+  void Write(uint8_t* out, uint32_t payload_bytes);
   void WriteNetwork(uint8_t* out, uint32_t payload_bytes) const;
   void WriteTransport(uint8_t* out, uint32_t payload_bytes, Sum payload_sum) const;
   Sum CopyPayload(uint8_t* out, uint32_t bytes);
