@@ -48,10 +48,16 @@ bool Uncoalescer::CanTake(const DpPacket& packet) {
   }
   if (packet.offload.segmentation == Segmentation::kTcp4) {
     const auto* ip = HeaderAt<Ipv4Header>(packet, l3);
-    if (l4 != l3 + sizeof(Ipv4Header) || ip->version_ihl != 0x45 || ip->protocol != kIpProtoTcp) return false;
+    if (l4 != l3 + sizeof(Ipv4Header) || ip->version_ihl != 0x45 || ip->protocol != kIpProtoTcp ||
+        ip->total_length.Get() != packet.length() - l3) {
+      return false;
+    }
   } else {
     const auto* ip = HeaderAt<Ipv6Header>(packet, l3);
-    if (l4 != l3 + sizeof(Ipv6Header) || ip->next_header != kIpProtoTcp) return false;
+    if (l4 != l3 + sizeof(Ipv6Header) || ip->next_header != kIpProtoTcp ||
+        ip->payload_length.Get() != packet.length() - l4) {
+      return false;
+    }
   }
   return BuffersAreSegments(packet);
 }

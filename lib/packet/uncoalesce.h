@@ -20,7 +20,7 @@ class Uncoalescer {
   static constexpr uint32_t kMaxHeaderLength = 256;
 
   // True if `packet` is a coalesced super-packet whose buffers still are whole segments, behind headers without
-  // options or extension headers of IP. Needs the layer offsets of ParsePacket.
+  // options or extension headers of IP that tell its true length. Needs the layer offsets of ParsePacket.
   static bool CanTake(const DpPacket& packet);
 
   // Takes over `super`, for which CanTake() is true. Frames that are not taken out are freed with this object.

@@ -521,6 +521,16 @@ TEST_F(EgressTest, CoalescedPacketsThatWereCutOrPulledGoThroughTheSegmenter) {
   EXPECT_EQ(sink_.bytes, Segments({.flags = kTcpAck | kTcpPsh, .payload = 2 * 1448 + 500}, 1448));
 }
 
+TEST_F(EgressTest, ACoalescedPacketThatWasTruncatedIsNotMadeWhole) {
+  for (bool ipv6 : {false, true}) {
+    AddCoalesced({.ipv6 = ipv6, .payload = 1000}, 4, 1000);
+    batch_[0]->Truncate(batch_[0]->length() - 1500);
+    Prepare(kPlain);
+  }
+  EXPECT_TRUE(sink_.bytes.empty());
+  EXPECT_EQ(drops_[DropReason::kTxNotSegmentable], 2u * 3);
+}
+
 class EgressPoolTest : public EgressTest {
  protected:
   void SetUp() override { MakePools(12, 2); }
