@@ -57,7 +57,7 @@ Bytes Ipv6Extensions(const SuperOptions& options, std::mt19937& random) {
     Put8(out, next);
     Put8(out, units);
     if (options.ipv6_extensions[i] == 43) {
-      // RFC 4302 segment list type that nobody processes, none left.
+      // A type for experiments (RFC 4727), no segments left.
       Put16(out, 253 << 8);
       PutRandom(out, 4 + units * 8, random);
     } else {
@@ -190,7 +190,7 @@ SuperPacket MakeSuper(const SuperOptions& options, std::mt19937& random) {
   frame = {0x02, 0x51, 0, 0, 0, 1, 0x02, 0x51, 0, 0, 0, 2};
   for (uint16_t tpid : options.vlan_tpids) {
     Put16(frame, tpid);
-    Put16(frame, (random() & 0xefff) | 1);  // not a priority tag; DEI 0, which some kernels lose
+    Put16(frame, random());
   }
   Put16(frame, IsIpv4(options) ? 0x0800 : 0x86dd);
   super.l3_offset = static_cast<uint32_t>(frame.size());
