@@ -1,9 +1,10 @@
 // Coalescing on receive (GRO): MTU-sized TCP segments of one flow that arrived in one burst become one super-packet.
 //
 // By the rules of Linux GRO (net/core/gro.c, net/ipv4/tcp_offload.c): same Ethernet header and VLAN tags, same IP
-// addresses, TOS and TTL, no IP options or fragments, IDs consecutive (or constant with DF), same TCP ports, ACK number,
-// window and options, sequence in order, equal payload sizes (the last may be shorter), flags other than ACK end it
-// (PSH and FIN are kept on the last). Only packets whose checksum is kGood or kPartial take part.
+// addresses, TOS and TTL, no IP options or fragments, consecutive IDs, same TCP ports, ACK number, window and options,
+// sequence in order, equal payload sizes (the last may be shorter), flags other than ACK end it (PSH and FIN are kept on
+// the last, CWR on the first). Only packets whose checksum is kGood or kPartial take part. Stricter than Linux where
+// segmentation would not give the frame back: an ID that stays the same, padding, a wrong IPv4 header checksum.
 //
 // Reversible byte for byte: segmenting the result gives the original frames back. Payloads are chained, not copied. The
 // result is kPartial, kTcp4 or kTcp6, coalesced = true, with segment_size. Never delays: all state ends with the call.

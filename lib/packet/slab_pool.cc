@@ -1,6 +1,9 @@
 #include "lib/packet/slab_pool.h"
 
 #include <sys/mman.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
 
 #include <new>
 
@@ -45,15 +48,30 @@ SlabPool::SlabPool(const Options& options) : options_(options), owner_(ThreadTok
     auto* packet = new (place) DpPacket(this, place + sizeof(DpPacket), capacity);
     packet->set_pool_link(free_);
     free_ = packet;
+    Poison(packet);
   }
   free_count_ = options.count;
 }
 
 SlabPool::~SlabPool() {
-  if (memory_ != nullptr) munmap(memory_, memory_size_);
+  if (memory_ == nullptr) return;
+#ifdef __SANITIZE_ADDRESS__
+  ASAN_UNPOISON_MEMORY_REGION(memory_, memory_size_);  // whoever maps these addresses next may use them
+#endif
+  munmap(memory_, memory_size_);
 }
 
+#ifdef __SANITIZE_ADDRESS__
+void SlabPool::Poison(DpPacket* buffer) const {
+  ASAN_POISON_MEMORY_REGION(reinterpret_cast<uint8_t*>(buffer + 1), options_.headroom + options_.data_size);
+}
+void SlabPool::Unpoison(DpPacket* buffer) const {
+  ASAN_UNPOISON_MEMORY_REGION(reinterpret_cast<uint8_t*>(buffer + 1), options_.headroom + options_.data_size);
+}
+#endif
+
 void SlabPool::Free(DpPacket* buffer) {
+  Poison(buffer);
   if (ThreadToken() == owner_.load(std::memory_order_relaxed)) {
     buffer->set_pool_link(free_);
     free_ = buffer;

@@ -96,6 +96,17 @@ TEST(SlabPoolTest, SmallAndLargeOfAThread) {
   EXPECT_EQ(pools->large->Allocate()->tailroom(), PacketPools::kLargeDataSize);
 }
 
+#ifdef __SANITIZE_ADDRESS__
+TEST(SlabPoolDeathTest, BytesOfABufferInThePoolAreOutOfBounds) {
+  SlabPool::Ptr pool = MakePool(2);
+  DpPacketPtr packet = pool->Allocate();
+  volatile uint8_t* bytes = packet->data();
+  bytes[0] = 1;
+  packet.reset();
+  EXPECT_DEATH(bytes[0] = 1, "use-after-poison");
+}
+#endif
+
 // Packets from the owner to threads that free them.
 class Channel {
  public:
