@@ -36,7 +36,8 @@ class KernelTapCalls final : public TapCalls {
 absl::Status AttachError(int error, const std::string& name, bool multi_queue) {
   switch (error) {
     case EBUSY:
-      return FailedPrecondition("tap {}: the device is in use by another process, or has no queue left", name);
+    case E2BIG:
+      return FailedPrecondition("tap {}: the device is in use by another program, or has no queue left", name);
     case EINVAL:
       return FailedPrecondition("tap {}: a device of this name exists that is not a {} tap", name,
                                 multi_queue ? "multi-queue" : "single-queue");
@@ -45,6 +46,26 @@ absl::Status AttachError(int error, const std::string& name, bool multi_queue) {
     default:
       return ErrnoStatus(error, fmt::format("tap {}: attaching to the device", name));
   }
+}
+
+// 0, or the errno of the attempt. `flags` come on top of those that every queue has.
+int SetInterface(const FileDescriptor& file, const std::string& name, int flags) {
+  ifreq request{};
+  std::memcpy(request.ifr_name, name.data(), std::min<size_t>(name.size(), IFNAMSIZ - 1));
+  request.ifr_flags = static_cast<short>(IFF_TAP | IFF_NO_PI | IFF_VNET_HDR | flags);
+  return ioctl(file.get(), TUNSETIFF, &request) == 0 ? 0 : errno;
+}
+
+absl::StatusOr<FileDescriptor> OpenTunDriver(const std::string& name) {
+  FileDescriptor file(open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  if (!file) return ErrnoStatus(errno, fmt::format("tap {}: opening /dev/net/tun", name));
+  return file;
+}
+
+absl::Status SetHeaderSize(const FileDescriptor& file, const std::string& name) {
+  int size = sizeof(VnetHeader);
+  if (ioctl(file.get(), TUNSETVNETHDRSZ, &size) == 0) return absl::OkStatus();
+  return ErrnoStatus(errno, fmt::format("tap {}: setting the size of the virtio-net header", name));
 }
 
 }  // namespace
@@ -76,13 +97,11 @@ absl::Status TapQueue::Watch() {
 // A dead device's file is always "readable" (EPOLLERR), which would keep a sleeping thread awake for ever.
 void TapQueue::ReportGone(int generation) {
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, generation, nullptr);
-  // If a new device came meanwhile, the next read by this thread tells.
-  gone_.store(true, std::memory_order_relaxed);
+  gone_.store(generation, std::memory_order_relaxed);
 }
 
 absl::Status TapQueue::Replace(FileDescriptor file) {
   if (dup3(file.get(), file_.get(), O_CLOEXEC) < 0) return ErrnoStatus(errno, "replacing a tap queue");
-  gone_.store(false, std::memory_order_relaxed);
   return Watch();
 }
 
@@ -93,17 +112,26 @@ void TapQueue::DetachFromDevice() {
   ioctl(file_.get(), TUNSETQUEUE, &request);
 }
 
-absl::StatusOr<FileDescriptor> AttachTap(const std::string& name, bool multi_queue) {
-  FileDescriptor file(open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC));
-  if (!file) return ErrnoStatus(errno, fmt::format("tap {}: opening /dev/net/tun", name));
-  ifreq request{};
-  std::memcpy(request.ifr_name, name.data(), std::min<size_t>(name.size(), IFNAMSIZ - 1));
-  request.ifr_flags = static_cast<short>(IFF_TAP | IFF_NO_PI | IFF_VNET_HDR | (multi_queue ? IFF_MULTI_QUEUE : 0));
-  if (ioctl(file.get(), TUNSETIFF, &request) != 0) return AttachError(errno, name, multi_queue);
-  int header_size = sizeof(VnetHeader);
-  if (ioctl(file.get(), TUNSETVNETHDRSZ, &header_size) != 0) {
-    return ErrnoStatus(errno, fmt::format("tap {}: setting the size of the virtio-net header", name));
+absl::StatusOr<FileDescriptor> ClaimTap(const std::string& name, bool multi_queue) {
+  auto file = OpenTunDriver(name);
+  if (!file.ok()) return file.status();
+  int flags = multi_queue ? IFF_MULTI_QUEUE : 0;
+  int error = SetInterface(*file, name, flags | IFF_TUN_EXCL);
+  if (error == EBUSY) {
+    // The name is taken. Only a persistent tap can exist without somebody who uses it.
+    error = SetInterface(*file, name, flags);
+    if (error == 0 && !IsPersistentTap(file->get())) error = EBUSY;
   }
+  if (error != 0) return AttachError(error, name, multi_queue);
+  SLUICE_RETURN_IF_ERROR(SetHeaderSize(*file, name));
+  return file;
+}
+
+absl::StatusOr<FileDescriptor> AttachTapQueue(const std::string& name) {
+  auto file = OpenTunDriver(name);
+  if (!file.ok()) return file.status();
+  if (int error = SetInterface(*file, name, IFF_MULTI_QUEUE); error != 0) return AttachError(error, name, true);
+  SLUICE_RETURN_IF_ERROR(SetHeaderSize(*file, name));
   return file;
 }
 

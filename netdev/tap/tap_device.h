@@ -40,7 +40,7 @@ class TapQueue {
   // gone.
   int generation() const { return watched_.load(std::memory_order_acquire); }
   void ReportGone(int generation);
-  bool gone() const { return gone_.load(std::memory_order_relaxed); }
+  bool gone() const { return gone_.load(std::memory_order_relaxed) == generation(); }
 
   // Main thread: reads and writes go to `file` from now on.
   absl::Status Replace(FileDescriptor file);
@@ -56,7 +56,7 @@ class TapQueue {
   // A second descriptor of the file, the one that epoll_ watches. Its number tells one device from the next.
   std::atomic<int> watched_{-1};
   FileDescriptor watched_owner_;
-  std::atomic<bool> gone_{false};
+  std::atomic<int> gone_{-2};  // the generation that was reported gone
 };
 
 // What the kernel lets a tap do.
@@ -65,10 +65,12 @@ struct TapOffloads {
   bool uso = false;           // the kernel knows UDP segmentation, both ways
 };
 
-// Attaches to the tap `name` of the calling thread's namespace, creating it if it does not exist. `multi_queue` must be
-// what the device was created with. The errors tell a name that is taken by another kind of device, one that is in use,
-// and a lack of privileges apart.
-absl::StatusOr<FileDescriptor> AttachTap(const std::string& name, bool multi_queue);
+// The first queue of the tap `name` of the calling thread's namespace. Creates the device, or takes a persistent one
+// (ip tuntap add) that exists; `multi_queue` must be what that was made with. The errors tell a name that is taken by
+// another kind of device, one that another program or port uses, and a lack of privileges apart.
+absl::StatusOr<FileDescriptor> ClaimTap(const std::string& name, bool multi_queue);
+// A further queue of a tap that was claimed for several.
+absl::StatusOr<FileDescriptor> AttachTapQueue(const std::string& name);
 
 // Offers checksum and, if `segmentation`, segmentation offload to the device's user, as far as the kernel knows them.
 TapOffloads OfferOffloads(int fd, bool segmentation);

@@ -48,10 +48,10 @@ absl::Status TapNetdev::SetOptions(const NetdevOptions& options) {
 
 // What we make can have several queues; what exists may have been made for one.
 absl::Status TapNetdev::AttachFirst(size_t n_rxq) {
-  auto file = AttachTap(name_, /*multi_queue=*/true);
+  auto file = ClaimTap(name_, /*multi_queue=*/true);
   multi_queue_ = file.ok();
-  if (!file.ok() && n_rxq == 1 && file.status().code() == absl::StatusCode::kFailedPrecondition) {
-    auto single = AttachTap(name_, /*multi_queue=*/false);
+  if (!file.ok() && n_rxq == 1 && absl::IsFailedPrecondition(file.status())) {
+    auto single = ClaimTap(name_, /*multi_queue=*/false);
     if (single.ok()) file = std::move(single);
   }
   if (!file.ok()) return file.status();
@@ -84,7 +84,7 @@ absl::Status TapNetdev::ResizeQueues(size_t count) {
         name_, count, old);
   }
   while (rxqs_.size() < count) {
-    auto file = AttachTap(name_, multi_queue_);
+    auto file = AttachTapQueue(name_);
     if (!file.ok()) return undo(file.status());
     if (absl::Status added = AddQueue(*std::move(file)); !added.ok()) return undo(added);
   }
@@ -166,7 +166,7 @@ absl::Status TapNetdev::Recreate() {
   // All before the first is replaced, so that what fails changes nothing.
   std::vector<FileDescriptor> files;
   for (size_t i = 0; i < rxqs_.size(); ++i) {
-    auto file = AttachTap(name_, multi_queue_);
+    auto file = i == 0 ? ClaimTap(name_, multi_queue_) : AttachTapQueue(name_);
     if (!file.ok()) return file.status();
     files.push_back(*std::move(file));
   }

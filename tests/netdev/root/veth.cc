@@ -110,8 +110,9 @@ std::optional<FarEnd::Heard> FarEnd::Receive(const std::function<bool(const Byte
   }
 }
 
-Port::Port(const std::string& device, const NetdevOptions& options) : pools(*PacketPools::Create(2048, 1024)) {
-  auto opened = OpenSystemNetdev(device, options);
+Port::Port(const std::string& device, const NetdevOptions& options, std::string_view type)
+    : pools(*PacketPools::Create(2048, 1024)) {
+  auto opened = OpenNetdev(device, type, options);
   EXPECT_TRUE(opened.ok()) << opened.status();
   netdev = *std::move(opened);
   for (size_t i = 0; i < netdev->rxq_count(); ++i) netdev->rxq(i).Attach(pools);

@@ -54,7 +54,7 @@ class FarEnd {
 // A port with one thread's worth of queues, polled by the test.
 class Port {
  public:
-  explicit Port(const std::string& device, const NetdevOptions& options = {});
+  explicit Port(const std::string& device, const NetdevOptions& options = {}, std::string_view type = "system");
   ~Port();
 
   // Frames of our test addresses received within `timeout_ms`, until there are `count`; others are not looked at.
