@@ -91,7 +91,7 @@ void Poller::Refresh() {
 bool Poller::Rest(size_t i) {
   PolledRxq* queue = active_[i];
   if (queue->fd_ < 0) return false;
-  if (++queue->barren_wakeups_ > kMaxBarrenWakeups && !queue->parked_) {
+  if (queue->barren_wakeups_ > kMaxBarrenWakeups && !queue->parked_) {
     epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, queue->fd_, nullptr);
     queue->parked_ = true;
   }
@@ -109,6 +109,7 @@ void Poller::Wait(bool sleep) {
   for (int i = 0; i < count; ++i) {
     auto* queue = static_cast<PolledRxq*>(events[static_cast<size_t>(i)].data.ptr);
     if (queue != nullptr) {
+      if ((events[static_cast<size_t>(i)].events & (EPOLLERR | EPOLLHUP)) != 0) ++queue->barren_wakeups_;
       Activate(queue);
       continue;
     }

@@ -34,15 +34,15 @@ struct PolledRxq {
   int fd_ = -1;  // as registered
   bool active_ = false;
   bool parked_ = false;
-  uint32_t barren_wakeups_ = 0;  // in a row: readable, but nothing came
+  uint32_t barren_wakeups_ = 0;  // in a row: with an error, and nothing came
 };
 
 class Poller {
  public:
   // How often a busy thread looks at the queues that rest: a tenth of what a first packet may wait.
   static constexpr std::chrono::nanoseconds kLookInterval = std::chrono::microseconds(20);
-  // A descriptor that wakes the thread this often in a row without a packet is broken (its device is gone): it is left
-  // out until Refresh(), so that it cannot keep the thread awake.
+  // A descriptor that wakes the thread this often in a row with an error and without a packet is broken (its device is
+  // gone): it is left out until Refresh(), so that it cannot keep the thread awake.
   static constexpr uint32_t kMaxBarrenWakeups = 16;
   // How long a thread sleeps at most that has a queue without descriptor.
   static constexpr std::chrono::nanoseconds kNap = std::chrono::microseconds(50);

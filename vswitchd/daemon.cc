@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "datapath/commands.h"
 #include "lib/base/coverage.h"
 #include "lib/base/log.h"
 #include "vswitchd/log_commands.h"
@@ -19,6 +20,9 @@ LogModule log_module("vswitchd");
 Daemon::Daemon() : unixctl_(loop_) {}
 
 Daemon::~Daemon() {
+  datapath_timer_.Cancel();
+  link_events_.Cancel();
+  datapaths_.reset();
   for (const UnixctlReply& reply : exit_replies_) {
     reply(std::string());
   }
@@ -27,14 +31,28 @@ Daemon::~Daemon() {
 absl::Status Daemon::Start(const std::string& unixctl_path) {
   signals_ = loop_.OnSignals({SIGTERM, SIGINT, SIGHUP}, [this](int signal) { OnSignal(signal); });
   coverage_timer_ = loop_.RunEvery(std::chrono::seconds(kCoverageSampleSeconds), CoverageSample);
+  SLUICE_RETURN_IF_ERROR(StartDatapaths());
   RegisterCommands();
   return unixctl_.Listen(unixctl_path);
+}
+
+absl::Status Daemon::StartDatapaths() {
+  auto monitor = LinkMonitor::Open();
+  if (!monitor.ok()) {
+    return monitor.status();
+  }
+  link_monitor_ = *std::move(monitor);
+  datapaths_ = std::make_unique<DatapathManager>(DatapathConfig{.link_monitor = link_monitor_.get()});
+  link_events_ = loop_.AddFd(link_monitor_->fd(), [this] { link_monitor_->HandleEvents(); });
+  datapath_timer_ = loop_.RunEvery(DatapathManager::kTickPeriod, [this] { datapaths_->Tick(); });
+  return absl::OkStatus();
 }
 
 void Daemon::Run() { loop_.Run(); }
 
 void Daemon::RegisterCommands() {
   RegisterLogCommands(unixctl_);
+  RegisterDatapathCommands(unixctl_, *datapaths_);
   unixctl_.RegisterAsync("exit", "[--cleanup]", 0, 1, [this](const UnixctlArgs& args, UnixctlReply reply) {
     if (!args.empty() && args[0] != "--cleanup") {
       reply(InvalidArgument("\"exit\" command argument \"{}\": expected --cleanup or nothing", args[0]));

@@ -1,12 +1,15 @@
 // The running daemon: its event loop, its control socket, and what it switches with.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "datapath/datapath_manager.h"
 #include "lib/base/status.h"
 #include "lib/io/event_loop.h"
 #include "lib/io/unixctl.h"
+#include "netdev/link_monitor.h"
 
 namespace sluice {
 
@@ -24,13 +27,18 @@ class Daemon {
   void Run();
 
  private:
+  absl::Status StartDatapaths();
   void RegisterCommands();
   void OnSignal(int signal);
 
   EventLoop loop_;
   UnixctlServer unixctl_;
+  std::unique_ptr<LinkMonitor> link_monitor_;
+  std::unique_ptr<DatapathManager> datapaths_;
   EventLoop::Handle signals_;
   EventLoop::Handle coverage_timer_;
+  EventLoop::Handle link_events_;
+  EventLoop::Handle datapath_timer_;
   std::vector<UnixctlReply> exit_replies_;
   bool cleanup_ = false;  // exit --cleanup: take down what a restart would reuse
 };
