@@ -143,19 +143,26 @@ class Sluice:
         """Two flows: whatever comes from one port leaves by the other."""
         one, two = self.ports[first], self.ports[second]
         for source, target in ((one, two), (two, one)):
-            for match in _EVERYTHING:
-                self.appctl("dpctl/add-flow", DATAPATH, f"in_port({source}){match}", target)
+            self.appctl("dpctl/add-flow", DATAPATH, f"in_port({source})", target)
 
     def tso(self, on, port=None):
         self.appctl("sluice/tso", *([port] if port else []), "on" if on else "off")
 
     def port_stats(self):
-        """Per port name: the counters of sluice/port-stats."""
-        return self.appctl("sluice/port-stats", as_json=True)
+        """Per port name: rx_frames, tx_super_packets and so on, of sluice/port-stats."""
+        flat = {}
+        for name, port in self.appctl("sluice/port-stats", as_json=True).items():
+            flat[name] = {f"{way}_{key}": n for way in ("rx", "tx") for key, n in port[way].items()}
+        return flat
 
     def drops(self):
         """Per port name: dropped wire frames by reason, zeros left out."""
-        return self.appctl("sluice/port-drops", as_json=True)
+        return {name: {**ways["rx"], **ways["tx"]}
+                for name, ways in self.appctl("sluice/port-drops", as_json=True).items()}  # fmt: skip
+
+    def conservation(self):
+        """Every frame that came in, and where it is now."""
+        return self.appctl("sluice/conservation", as_json=True)
 
     def idle(self, seconds=0.3):
         """Waits until no counter moves for `seconds`."""
@@ -167,6 +174,3 @@ class Sluice:
                 return now
             before = now
 
-
-# What two namespaces say to each other. One flow per kind, as an OpenFlow table would install it.
-_EVERYTHING = ("",)
