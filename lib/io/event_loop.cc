@@ -102,7 +102,9 @@ class SignalRegistration : public EventLoop::Registration, public std::enable_sh
 
   void Cancel() override {
     cancelled_ = true;
+    // Both: clear gives the signals back to the process, cancel releases the pending wait, and with it this object.
     error_code ignored;
+    signals_.cancel(ignored);
     signals_.clear(ignored);
   }
 
