@@ -217,6 +217,12 @@ void Datapath::Tick() {
   flows_.Optimize();
 }
 
+void Datapath::PollLinks() {
+  for (auto& [number, port] : ports_) {
+    if (port->netdev().needs_link_polling()) port->netdev().OnLinkChange();
+  }
+}
+
 void Datapath::SetUpcallHandler(UpcallHandler* handler) {
   upcalls_ = handler != nullptr ? handler : &drop_handler_;
   for (Pmd& pmd : pmds_) {

@@ -99,6 +99,8 @@ class Datapath {
   void ClearPmdStats();
   // Call every five seconds: samples loads, orders the classifier, tries descriptors that had been given up.
   void Tick();
+  // Call every second: looks at the devices of which no notification comes (Netdev::needs_link_polling).
+  void PollLinks();
 
   // `handler` outlives the datapath, or is replaced first. nullptr: drop and count.
   void SetUpcallHandler(UpcallHandler* handler);

@@ -81,6 +81,10 @@ void DatapathManager::SetAssignment(RxqAssignment assignment, bool isolate) {
   for (auto& [name, datapath] : datapaths_) datapath->SetAssignment(assignment, isolate);
 }
 
+void DatapathManager::PollLinks() {
+  for (auto& [name, datapath] : datapaths_) datapath->PollLinks();
+}
+
 void DatapathManager::Tick() {
   for (auto& [name, datapath] : datapaths_) datapath->Tick();
 }

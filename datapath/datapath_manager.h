@@ -38,6 +38,8 @@ class DatapathManager {
   // Call once per period.
   static constexpr std::chrono::seconds kTickPeriod{5};
   void Tick();
+  static constexpr std::chrono::seconds kLinkPollPeriod{1};
+  void PollLinks();
 
  private:
   DatapathConfig config_;

@@ -119,6 +119,9 @@ class Netdev {
   // Re-reads the device's facts: called by the link monitor (main thread) for its name or ifindex. Handles MTU, carrier,
   // features, deletion and re-creation under the same name.
   virtual void OnLinkChange() = 0;
+  // True while the link monitor cannot see all changes of the device (it is in another network namespace, or waits for its
+  // name): then OnLinkChange() is to be called about once a second.
+  virtual bool needs_link_polling() const { return false; }
 
  protected:
   std::atomic<bool> rx_gro_{false};

@@ -21,6 +21,7 @@ Daemon::Daemon() : unixctl_(loop_) {}
 
 Daemon::~Daemon() {
   datapath_timer_.Cancel();
+  link_timer_.Cancel();
   link_events_.Cancel();
   datapaths_.reset();
   for (const UnixctlReply& reply : exit_replies_) {
@@ -45,6 +46,7 @@ absl::Status Daemon::StartDatapaths() {
   datapaths_ = std::make_unique<DatapathManager>(DatapathConfig{.link_monitor = link_monitor_.get()});
   link_events_ = loop_.AddFd(link_monitor_->fd(), [this] { link_monitor_->HandleEvents(); });
   datapath_timer_ = loop_.RunEvery(DatapathManager::kTickPeriod, [this] { datapaths_->Tick(); });
+  link_timer_ = loop_.RunEvery(DatapathManager::kLinkPollPeriod, [this] { datapaths_->PollLinks(); });
   return absl::OkStatus();
 }
 

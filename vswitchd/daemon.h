@@ -39,6 +39,7 @@ class Daemon {
   EventLoop::Handle coverage_timer_;
   EventLoop::Handle link_events_;
   EventLoop::Handle datapath_timer_;
+  EventLoop::Handle link_timer_;
   std::vector<UnixctlReply> exit_replies_;
   bool cleanup_ = false;  // exit --cleanup: take down what a restart would reuse
 };

@@ -43,8 +43,9 @@ class TapNetdev final : public Netdev {
   // and rx_udp_seg_offload (offered to the device's user); and persistent, other_netns.
   std::map<std::string, std::string> status() const override;
   void SetTsoEnabled(bool enabled) override;
-  // Also to be called now and then while state().present is false: that is when a deleted device is made anew.
+  // Also makes a deleted device anew.
   void OnLinkChange() override;
+  bool needs_link_polling() const override { return away_ || !state().present; }
 
  private:
   TapNetdev(std::string name, Kind kind, TapInspector inspector)

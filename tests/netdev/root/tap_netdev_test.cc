@@ -191,6 +191,7 @@ TEST(TapNetdevTest, FollowsADeviceIntoAnotherNamespaceAndSurvivesItsEnd) {
   EXPECT_TRUE(port.netdev->state().present);
   EXPECT_FALSE(port.netdev->state().admin_up);
   EXPECT_EQ(port.netdev->status()["other_netns"], "true");
+  EXPECT_TRUE(port.netdev->needs_link_polling());
 
   std::string there = "nsenter -t " + pid + " -n ";
   Shell(there + "sysctl -qw net.ipv6.conf.in0.disable_ipv6=1");
@@ -210,6 +211,7 @@ TEST(TapNetdevTest, FollowsADeviceIntoAnotherNamespaceAndSurvivesItsEnd) {
   EXPECT_FALSE(IsReadable(port.netdev->rxq(0).wait_fd()));
   port.netdev->OnLinkChange();
   EXPECT_TRUE(port.netdev->state().present);
+  EXPECT_FALSE(port.netdev->needs_link_polling());
   EXPECT_TRUE(Exists("in0"));
 }
 
