@@ -16,15 +16,34 @@ using Version = NetworkInfo::Version;
 constexpr uint8_t kNeighbourSolicitation = 135;
 constexpr uint8_t kNeighbourAdvertisement = 136;
 
-// Any trivially copyable field, bit by bit.
+template <typename Word>
+void MaskWord(uint8_t* field, const uint8_t* value, const uint8_t* mask) {
+  Word f, v, m;
+  std::memcpy(&f, field, sizeof f);
+  std::memcpy(&v, value, sizeof v);
+  std::memcpy(&m, mask, sizeof m);
+  f = static_cast<Word>((f & ~m) | (v & m));
+  std::memcpy(field, &f, sizeof f);
+}
+
+// Any trivially copyable field, bit by bit, in words as large as fit.
 template <typename T>
 T Masked(const T& old, const T& value, const T& mask) {
-  T result;
+  T result = old;
   auto* out = reinterpret_cast<uint8_t*>(&result);
-  auto* o = reinterpret_cast<const uint8_t*>(&old);
   auto* v = reinterpret_cast<const uint8_t*>(&value);
   auto* m = reinterpret_cast<const uint8_t*>(&mask);
-  for (size_t i = 0; i < sizeof(T); ++i) out[i] = static_cast<uint8_t>((o[i] & ~m[i]) | (v[i] & m[i]));
+  size_t i = 0;
+  for (; i + 8 <= sizeof(T); i += 8) MaskWord<uint64_t>(out + i, v + i, m + i);
+  if constexpr (sizeof(T) % 8 >= 4) {
+    MaskWord<uint32_t>(out + i, v + i, m + i);
+    i += 4;
+  }
+  if constexpr (sizeof(T) % 4 >= 2) {
+    MaskWord<uint16_t>(out + i, v + i, m + i);
+    i += 2;
+  }
+  if constexpr (sizeof(T) % 2 == 1) MaskWord<uint8_t>(out + i, v + i, m + i);
   return result;
 }
 
@@ -63,10 +82,15 @@ bool SetIpv4(DpPacket& packet, const FlowKey& value, const FlowMask& mask) {
   Assign(ip->source, value.ipv4_src, mask.ipv4_src);
   Assign(ip->destination, value.ipv4_dst, mask.ipv4_dst);
   const Ipv4Header after = *ip;
-  if (after.tos != before.tos) ip->checksum = UpdateChecksumBytes(ip->checksum, Bytes(before), Bytes(after), 2);
-  if (after.ttl != before.ttl) {
-    ip->checksum = UpdateChecksumBytes(ip->checksum, Bytes(before.ttl), Bytes(after.ttl), 2);
-  }
+  // The sum is of 16-bit words: the one that holds the byte.
+  auto update_word = [&](size_t offset) {
+    Be16 old_word, new_word;
+    std::memcpy(&old_word, Bytes(before) + offset, sizeof old_word);
+    std::memcpy(&new_word, Bytes(after) + offset, sizeof new_word);
+    if (new_word != old_word) ip->checksum = UpdateChecksum16(ip->checksum, old_word, new_word);
+  };
+  update_word(offsetof(Ipv4Header, version_ihl));
+  update_word(offsetof(Ipv4Header, ttl));
   if (after.source != before.source || after.destination != before.destination) {
     constexpr size_t kSize = 2 * sizeof(Be32);
     ip->checksum = UpdateChecksumBytes(ip->checksum, Bytes(before.source), Bytes(after.source), kSize);

@@ -117,7 +117,7 @@ class ExecuteSuperTest : public ::testing::Test {
 };
 
 TEST_F(ExecuteSuperTest, ExecutingCommutesWithSegmenting) {
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < 1500; ++round) {
     std::string text = RandomList(0);
     ActionList actions = Actions(text);
     SuperPacket super = MakeSuper(RandomSuperOptions(random_), random_);
