@@ -60,8 +60,8 @@ void Daemon::RegisterCommands() {
       reply(InvalidArgument("\"exit\" command argument \"{}\": expected --cleanup or nothing", args[0]));
       return;
     }
-    cleanup_ = cleanup_ || !args.empty();
-    SLUICE_LOG(log_module, kInfo, "exit{} requested through the control socket", cleanup_ ? " --cleanup" : "");
+    // --cleanup asks for nothing more: ports, taps and kernel hooks end with the daemon in any case.
+    SLUICE_LOG(log_module, kInfo, "exit requested through the control socket");
     // Answered when everything is taken down, so that who asked may rely on it.
     exit_replies_.push_back(std::move(reply));
     loop_.Stop();

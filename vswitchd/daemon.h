@@ -41,7 +41,6 @@ class Daemon {
   EventLoop::Handle datapath_timer_;
   EventLoop::Handle link_timer_;
   std::vector<UnixctlReply> exit_replies_;
-  bool cleanup_ = false;  // exit --cleanup: take down what a restart would reuse
 };
 
 }  // namespace sluice

@@ -6,7 +6,8 @@
 //
 // Output as JSON: a client of Open vSwitch 3.4 and later asks for it by a "set-options" request ("--format", "json"),
 // any client by --format=json (or "--format json") first or last among a command's arguments. A handler then sees
-// args.json and may return JSON text; text that is not JSON is wrapped as {"reply":"...","reply-format":"plain"}.
+// args.json and may return JSON text. After "set-options" the result is that JSON itself, and text that is not JSON is
+// wrapped as {"reply":"...","reply-format":"plain"}; with a command's own option the result is a string as ever.
 #pragma once
 
 #include <cstdint>
