@@ -1,8 +1,11 @@
 #!/usr/bin/python3
 """Two namespaces talk through the switch: ping, TCP and UDP, IPv4 and IPv6, MTU 1500 and 9000."""
 
+import os
+
 import harness
 from case import SwitchCase
+from harness import read_file, wait_until
 from traffic import iperf3, offloads, ping, udp_segments
 
 
@@ -78,6 +81,17 @@ class ForwardingTsoOff(Forwarding):
         for name, port in self.switch.port_stats().items():
             self.assertEqual(port["tx_super_packets"], 0, name)
 
+    def test_no_frame_over_mtu_arrives(self):
+        """Seen by tcpdump at the far end, while the sender's TSO stays on."""
+        log = os.path.join(self.lab.scratch, "tcpdump.log")
+        watch = self.lab.spawn(*self.b.command(
+            "tcpdump", "-i", "eth0", "-n", "-Q", "in", "-l", "-c", "1", "greater",
+            self.mtu + 15), log=log)  # fmt: skip
+        wait_until(lambda: "listening on" in read_file(log), 10, "tcpdump")
+        self.assert_transferred(32 << 20)
+        self.assertIsNone(watch.poll(), f"a frame over MTU: {read_file(log)}")
+
 
 if __name__ == "__main__":
+    harness.require_tool("tcpdump")
     harness.main(time_limit=480)

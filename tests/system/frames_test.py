@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Odd, malformed and oversized frames: what passes is unchanged, what does not has a named drop."""
 
+import contextlib
 import os
 import random
 import time
@@ -27,7 +28,7 @@ while at < len(data):
 
 
 def frames_in(path):
-    with RawPcapReader(path) as reader:
+    with contextlib.closing(RawPcapReader(path)) as reader:
         return [bytes(data) for data, _ in reader]
 
 

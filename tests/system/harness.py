@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 import unittest
 
 SKIPPED = 77  # ctest's SKIP_RETURN_CODE for these tests
@@ -161,14 +162,16 @@ class Lab:
         self._undo.append((function, args, options))
 
     def close(self):
-        if self in Lab._open:
-            Lab._open.remove(self)
         while self._undo:
-            function, args, options = self._undo.pop()
+            # Taken off the list only when it is done: a signal in between starts it again.
+            function, args, options = self._undo[-1]
             try:
                 function(*args, **options)
             except Exception as error:  # the rest must still be undone
                 print(f"cleanup: {error}", file=sys.stderr)
+            self._undo.pop()
+        if self in Lab._open:
+            Lab._open.remove(self)
 
     def name(self, role):
         """A name for a link or namespace: at most 15 characters, unique on this machine."""
@@ -221,10 +224,11 @@ def _close_all():
         Lab._open[-1].close()
 
 
-def _on_signal(number, _frame):
+def _on_signal(number, frame):
     if number == signal.SIGALRM:
         print("the test ran out of its own time limit", file=sys.stderr)
-    sys.exit(128 + number)
+        traceback.print_stack(frame)
+    end_program(128 + number)
 
 
 _armed = False
@@ -260,10 +264,18 @@ def skip(reason):
     """Ends the program as skipped, by name; where CI is set nothing may be skipped."""
     test = os.path.basename(sys.argv[0])
     if os.environ.get("CI", "").lower() in ("true", "1"):
-        print(f"FAIL {test}: would be skipped, and CI skips nothing: {reason}", flush=True)
-        sys.exit(1)
-    print(f"SKIP {test}: {reason}", flush=True)
-    sys.exit(SKIPPED)
+        print(f"FAIL {test}: would be skipped, and CI skips nothing: {reason}")
+        end_program(1)
+    print(f"SKIP {test}: {reason}")
+    end_program(SKIPPED)
+
+
+def end_program(code):
+    """Gives everything back and exits at once: unittest would take a SystemExit for a failed test
+    and go on."""
+    _close_all()
+    sys.stdout.flush()
+    os._exit(code)
 
 
 def require_root():

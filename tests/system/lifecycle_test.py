@@ -5,7 +5,7 @@ import time
 
 import harness
 from case import SwitchCase
-from harness import run, wait_until
+from harness import end_process, run, wait_until
 from sluice import CommandFailed
 from traffic import ping
 
@@ -16,13 +16,25 @@ def hooks(interface):
 
 
 class Lifecycle(SwitchCase):
+    def setUp(self):
+        super().setUp()
+        self.traffic = []
+
+    def tearDown(self):
+        for process in self.traffic:
+            end_process(process)
+        super().tearDown()
+
     def background_traffic(self):
-        """UDP and TCP that go on whatever happens, until the test ends."""
-        self.lab.spawn(*self.b.command("iperf3", "-s"))
+        """TCP and ICMPv6 that go on whatever happens, until the test ends."""
+        target = self.ADDRESS["b"]
+        server = self.lab.spawn(*self.b.command("iperf3", "-s"))
         time.sleep(0.3)
-        self.lab.spawn(*self.a.command("iperf3", "-c", self.ADDRESS["b"][4], "-t", "120", "-C",
-                                       "cubic"))  # fmt: skip
-        self.lab.spawn(*self.a.command("ping", "-f", "-i", "0.01", self.ADDRESS["b"][6]))
+        self.traffic = [
+            self.lab.spawn(*self.a.command("iperf3", "-c", target[4], "-t", "120", "-C", "cubic")),
+            self.lab.spawn(*self.a.command("ping", "-f", "-i", "0.01", target[6])),
+            server,
+        ]
         time.sleep(0.5)
 
     def test_namespace_dies_with_its_veth_and_comes_back(self):
@@ -34,6 +46,7 @@ class Lifecycle(SwitchCase):
             self.b = self.lab.netns("b")
             self.lab.veth(self.b, outer=self.ports[1], mtu=self.mtu)
             self.address("b", self.b)
+            self.a.run("ip", "neigh", "flush", "all")  # the new eth0 has another address
             self.wait_for_packets()
         self.assert_transferred(1 << 20)
         self.assert_transferred(1 << 20, family=6, reverse=True)

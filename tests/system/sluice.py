@@ -9,7 +9,7 @@ import time
 
 from harness import end_process, process_alive, read_file, skip, wait_until
 
-_ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BIN = os.environ.get("SLUICE_BIN", os.path.join(_ROOT, "build", "bin"))
 DATAPATH = "netdev@dp0"
 
@@ -164,10 +164,13 @@ class Sluice:
         """Every frame that came in, and where it is now."""
         return self.appctl("sluice/conservation", as_json=True)
 
-    def idle(self, seconds=0.3):
+    def idle(self, seconds=0.3, timeout=15):
         """Waits until no counter moves for `seconds`."""
         before = self.port_stats()
+        deadline = time.monotonic() + timeout
         while True:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"traffic goes on after {timeout} s: {before}")
             time.sleep(seconds)
             now = self.port_stats()
             if now == before:
