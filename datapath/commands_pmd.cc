@@ -234,7 +234,7 @@ absl::StatusOr<std::string> RxqShow(DatapathManager& manager, const UnixctlArgs&
     const Datapath::Pmd& pmd = datapath.pmds()[i];
     if (!command->Selects(pmd)) continue;
     const PmdThread::Counters& counters = pmd.thread->counters();
-    uint64_t total = pmd.total.Recent(counters.busy_cycles + counters.idle_cycles + counters.sleep_cycles);
+    uint64_t total = datapath.RecentCycles();
     uint64_t idle = pmd.idle.Recent(counters.idle_cycles);
     text += ThreadHeading(pmd.thread->core());
     text += fmt::format("  isolated : {}\n", datapath.IsIsolated(i));

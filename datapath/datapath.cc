@@ -205,10 +205,10 @@ void Datapath::ClearPmdStats() {
 }
 
 void Datapath::Tick() {
+  elapsed_.Sample(CycleNow() - created_);
   for (Pmd& pmd : pmds_) {
     const PmdThread::Counters& counters = pmd.thread->counters();
     pmd.idle.Sample(counters.idle_cycles);
-    pmd.total.Sample(counters.busy_cycles + counters.idle_cycles + counters.sleep_cycles);
     pmd.thread->Call([&] { pmd.thread->RefreshDescriptors(); });
   }
   for (auto& [number, port] : ports_) {

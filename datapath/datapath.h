@@ -23,6 +23,7 @@
 #include "datapath/rxq_scheduler.h"
 #include "datapath/upcall.h"
 #include "lib/base/cpu_set.h"
+#include "lib/base/cycle_clock.h"
 
 namespace sluice {
 
@@ -59,7 +60,6 @@ class Datapath {
   struct Pmd {
     std::unique_ptr<PmdThread> thread;
     LoadHistory idle;
-    LoadHistory total;
     PmdThread::Counters cleared;  // what pmd-stats-clear subtracts
     Pipeline::Counters pipeline_cleared;
   };
@@ -97,6 +97,8 @@ class Datapath {
   const std::vector<Pmd>& pmds() const { return pmds_; }
   bool IsIsolated(size_t pmd) const { return pmd < isolated_.size() && isolated_[pmd]; }
   void ClearPmdStats();
+  // Cycles of time that the recent loads of queues and threads span.
+  uint64_t RecentCycles() const { return elapsed_.Recent(CycleNow() - created_); }
   // Call every five seconds: samples loads, orders the classifier, tries descriptors that had been given up.
   void Tick();
   // Call every second: looks at the devices of which no notification comes (Netdev::needs_link_polling).
@@ -132,7 +134,9 @@ class Datapath {
   uint32_t next_number_ = 1;
   std::vector<Pmd> pmds_;
   std::vector<bool> isolated_;  // per PMD thread
-  Conservation gone_;           // of ports that are no more
+  const uint64_t created_ = CycleNow();
+  LoadHistory elapsed_;  // time, sampled with the loads
+  Conservation gone_;    // of ports that are no more
 };
 
 }  // namespace sluice
