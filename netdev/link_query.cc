@@ -62,14 +62,32 @@ absl::StatusOr<LinkFacts> LinkQuery::Read(const std::string& name) const {
 }
 
 DriverInfo LinkQuery::ReadDriver(const std::string& name) const {
-  if (name.empty() || name.size() >= IFNAMSIZ) return {};
   ethtool_drvinfo answer{.cmd = ETHTOOL_GDRVINFO};
-  ifreq request = RequestFor(name);
-  request.ifr_data = reinterpret_cast<char*>(&answer);
-  if (ioctl(control_.get(), SIOCETHTOOL, &request) != 0) return {};
+  if (!AskEthtool(name, &answer, "asking for its driver").ok()) return {};
   return {.name = FixedText(answer.driver),
           .version = FixedText(answer.version),
           .firmware_version = FixedText(answer.fw_version)};
+}
+
+absl::StatusOr<bool> LinkQuery::ReadGro(const std::string& name) const {
+  ethtool_value answer{.cmd = ETHTOOL_GGRO};
+  SLUICE_RETURN_IF_ERROR(AskEthtool(name, &answer, "asking whether it coalesces (GRO)"));
+  return answer.data != 0;
+}
+
+absl::Status LinkQuery::WriteGro(const std::string& name, bool enabled) const {
+  ethtool_value value{.cmd = ETHTOOL_SGRO, .data = enabled};
+  return AskEthtool(name, &value, enabled ? "making it coalesce (GRO)" : "making it stop to coalesce (GRO)");
+}
+
+absl::Status LinkQuery::AskEthtool(const std::string& name, void* command, std::string_view what) const {
+  if (name.empty() || name.size() >= IFNAMSIZ) {
+    return InvalidArgument("\"{}\": not a device name: expected 1 to {} characters", name, IFNAMSIZ - 1);
+  }
+  ifreq request = RequestFor(name);
+  request.ifr_data = static_cast<char*>(command);
+  if (ioctl(control_.get(), SIOCETHTOOL, &request) == 0) return absl::OkStatus();
+  return ErrnoStatus(errno, fmt::format("{}: {}", name, what));
 }
 
 }  // namespace sluice

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "netdev/file_descriptor.h"
 
@@ -36,10 +37,16 @@ class LinkQuery {
 
   // kNotFound if there is no interface of that name now.
   absl::StatusOr<LinkFacts> Read(const std::string& name) const;
+  // Whether the device merges received TCP segments itself (NETIF_F_GRO), and a change of that (needs CAP_NET_ADMIN).
+  absl::StatusOr<bool> ReadGro(const std::string& name) const;
+  absl::Status WriteGro(const std::string& name, bool enabled) const;
+
   DriverInfo ReadDriver(const std::string& name) const;
 
  private:
   explicit LinkQuery(FileDescriptor control) : control_(std::move(control)) {}
+  // `command` is one of the structs of linux/ethtool.h; `what` names the deed in an error.
+  absl::Status AskEthtool(const std::string& name, void* command, std::string_view what) const;
 
   FileDescriptor control_;
 };

@@ -50,6 +50,8 @@ SystemNetdev::SystemNetdev(std::string name, SystemOptions options, LinkQuery qu
   rx_gro_.store(options_.port.rx_gro, std::memory_order_relaxed);
 }
 
+SystemNetdev::~SystemNetdev() { ApplyDeviceGro(false); }
+
 absl::Status SystemNetdev::Start() {
   auto facts = query_.Read(name_);
   if (!facts.ok()) return facts.status();
@@ -93,6 +95,7 @@ absl::Status SystemNetdev::SetOptions(const NetdevOptions& options) {
     }
   }
   rx_gro_.store(options_.port.rx_gro, std::memory_order_relaxed);
+  ApplyDeviceGro(options_.port.rx_gro && tso_enabled_);
   for (auto& rxq : rxqs_) ResizeReceiveBuffer(rxq->socket(), options_.rx_socket_buffer);
   for (auto& socket : LiveTxSockets()) ResizeSendBuffer(socket->get(), options_.tx_socket_buffer);
   return absl::OkStatus();
@@ -139,6 +142,7 @@ absl::Status SystemNetdev::Bind(const LinkFacts& facts) {
   state_.present = true;
   state_.error.clear();
   TakeFacts(facts);
+  ApplyDeviceGro(options_.port.rx_gro && tso_enabled_);
   return status;
 }
 
@@ -203,6 +207,21 @@ void SystemNetdev::StoreCaps() {
 void SystemNetdev::SetTsoEnabled(bool enabled) {
   tso_enabled_ = enabled;
   StoreCaps();
+  ApplyDeviceGro(options_.port.rx_gro && tso_enabled_);
+}
+
+// A device that refuses is no error: the port coalesces what its queues read all the same.
+void SystemNetdev::ApplyDeviceGro(bool wanted) {
+  if (!state_.present || wanted == device_gro_switched_on_) return;
+  if (wanted) {
+    auto enabled = query_.ReadGro(name_);
+    if (!enabled.ok() || *enabled) return;  // not ours to switch off later
+  }
+  if (absl::Status written = query_.WriteGro(name_, wanted); !written.ok()) {
+    SLUICE_LOG(log_module, kInfo, "{}", Message(written));
+    return;
+  }
+  device_gro_switched_on_ = wanted;
 }
 
 void SystemNetdev::OnLinkChange() {
@@ -210,6 +229,7 @@ void SystemNetdev::OnLinkChange() {
   if (!facts.ok()) {
     if (state_.present) SLUICE_LOG(log_module, kWarn, "{}", Message(facts.status()));
     Unbind(Message(facts.status()));
+    device_gro_switched_on_ = false;
     return;
   }
   if (state_.present && facts->ifindex == state_.ifindex) {
@@ -217,6 +237,7 @@ void SystemNetdev::OnLinkChange() {
     return;
   }
   if (state_.present) Unbind("");
+  device_gro_switched_on_ = false;  // another device
   if (absl::Status bound = Bind(*facts); bound.ok()) {
     SLUICE_LOG(log_module, kInfo, "{}: bound to interface {}", name_, facts->ifindex);
   } else {
@@ -240,6 +261,7 @@ std::map<std::string, std::string> SystemNetdev::status() const {
           {"driver_version", driver.version},
           {"firmware_version", driver.firmware_version},
           {"kernel_hook", std::string(hook_.attachment_name())},
+          {"device_gro", Flag(query_.ReadGro(name_).value_or(false))},
           {"rx_socket_buffer", std::to_string(ReceiveBufferOf(rxqs_[0]->socket()))},
           {"rx_kernel_drops", std::to_string(kernel_drops_)},
           {"tx_tcp_csum_offload", Flag(caps.partial_checksum)},

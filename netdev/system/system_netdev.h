@@ -1,5 +1,8 @@
 // The "system" netdev: any Ethernet interface of the kernel (veth, physical, macvlan, tap of another program) over
-// packet sockets with virtio-net headers. The device's own settings are not changed, but for promiscuous mode.
+// packet sockets with virtio-net headers. Of the device's own settings two are changed: promiscuous mode, and, while
+// the port coalesces (rx-gro) and TSO is on, the device's GRO, which merges segments before a socket sees them and so
+// saves what a packet costs in the kernel; it is switched off again if it was off. Peers that send super-packets are
+// not touched by it.
 //
 // One receive socket per receive queue (PACKET_FANOUT shares the device between several), one send socket per transmit
 // queue, and a KernelHook that keeps the host's stack from seeing the port's packets. All follow the device's name:
@@ -27,6 +30,7 @@ absl::StatusOr<std::unique_ptr<Netdev>> OpenSystemNetdev(const std::string& name
 class SystemNetdev final : public Netdev {
  public:
   SystemNetdev(std::string name, SystemOptions options, LinkQuery query, KernelHook hook);
+  ~SystemNetdev() override;
 
   // Binds to the device, which must exist.
   absl::Status Start();
@@ -40,7 +44,7 @@ class SystemNetdev final : public Netdev {
   absl::StatusOr<std::unique_ptr<NetdevTxq>> OpenTxq() override;
   NetdevState state() const override { return state_; }
   // driver_name, driver_version, firmware_version as ovs-vswitchd.conf.db(5) has them; tx_*_offload; and kernel_hook,
-  // rx_socket_buffer (bytes, per queue), rx_kernel_drops (packets that found the sockets full).
+  // device_gro, rx_socket_buffer (bytes, per queue), rx_kernel_drops (packets that found the sockets full).
   std::map<std::string, std::string> status() const override;
   void SetTsoEnabled(bool enabled) override;
   void OnLinkChange() override;
@@ -53,6 +57,7 @@ class SystemNetdev final : public Netdev {
   void Unbind(std::string reason);
   void TakeFacts(const LinkFacts& facts);
   void StoreCaps();
+  void ApplyDeviceGro(bool wanted);
   void CollectKernelDrops() const;
   PacketSocketOptions SocketOptions() const;
   std::vector<std::shared_ptr<FileDescriptor>> LiveTxSockets();
@@ -63,6 +68,7 @@ class SystemNetdev final : public Netdev {
   KernelHook hook_;
   const bool kernel_has_uso_;
   bool tso_enabled_ = true;
+  bool device_gro_switched_on_ = false;  // by us, so that we switch it off again
   NetdevState state_;
   bool rxqs_fresh_ = false;  // never bound yet: even fan-out sockets can be bound as they are
   std::vector<std::unique_ptr<SystemRxq>> rxqs_;

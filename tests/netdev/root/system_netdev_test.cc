@@ -19,6 +19,7 @@ namespace {
 using testing::Bytes;
 using testing::FarEnd;
 using testing::IsTestFrame;
+using testing::OutputOf;
 using testing::Port;
 using testing::Shell;
 using testing::Tagged;
@@ -235,6 +236,32 @@ TEST_F(SystemNetdevTest, CapsFollowTheMtuAndTheTsoSwitch) {
   EXPECT_EQ(port.txq->caps().mtu, 9000u);
   port.netdev->SetTsoEnabled(true);
   EXPECT_NE(port.txq->caps().segmentations, 0);
+}
+
+TEST_F(SystemNetdevTest, SwitchesTheDevicesGroOnWhileItCoalescesAndOffAgain) {
+  const std::string ask = "ethtool -k p0 | grep '^generic-receive-offload'";
+  const std::string off = OutputOf(ask);
+  ASSERT_NE(off.find("off"), std::string::npos) << off;
+  {
+    Port port("p0");
+    EXPECT_NE(OutputOf(ask).find(": on"), std::string::npos);
+    EXPECT_EQ(port.netdev->status()["device_gro"], "true");
+    port.netdev->SetTsoEnabled(false);
+    EXPECT_EQ(OutputOf(ask), off) << "without TSO nothing may enter that is larger than the MTU";
+    port.netdev->SetTsoEnabled(true);
+    EXPECT_NE(OutputOf(ask).find(": on"), std::string::npos);
+    ASSERT_TRUE(port.netdev->SetOptions({{"rx-gro", "false"}}).ok());
+    EXPECT_EQ(OutputOf(ask), off);
+    ASSERT_TRUE(port.netdev->SetOptions({{"rx-gro", "true"}}).ok());
+  }
+  EXPECT_EQ(OutputOf(ask), off);
+}
+
+TEST_F(SystemNetdevTest, LeavesAGroThatTheUserSwitchedOn) {
+  Shell("ethtool -K p0 gro on");
+  { Port port("p0", {{"rx-gro", "false"}}); }
+  { Port port("p0"); }
+  EXPECT_NE(OutputOf("ethtool -k p0 | grep '^generic-receive-offload'").find(": on"), std::string::npos);
 }
 
 TEST_F(SystemNetdevTest, StateAndStatusTellTheDevicesFacts) {
