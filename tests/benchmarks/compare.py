@@ -172,12 +172,13 @@ def flows_table(found):
     rows = []
     for name, by_count in found.items():
         for count, runs in by_count.items():
+            column = lambda key, these=runs: [run[key] for run in these]
             rows.append([
                 name,
                 f"{count:,}",
-                tables.spread([run["packets_per_second"] / 1e3 for run in runs], 0),
-                tables.spread([run["switch_ns_per_packet"] for run in runs], 0),
-                tables.spread([run["machine_ns_per_packet"] for run in runs], 0),
+                tables.spread([n / 1e3 for n in column("packets_per_second")], 0),
+                tables.spread([n for n in column("switch_ns_per_packet") if n], 0),
+                tables.spread(column("machine_ns_per_packet"), 0),
             ])  # fmt: skip
     return tables.table(["switch", "flows", "kpps", "switch ns/packet", "machine ns/packet"], rows)
 
