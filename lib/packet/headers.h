@@ -116,7 +116,7 @@ static_assert(sizeof(TcpHeader) == 20);
 struct UdpHeader {
   Be16 source;
   Be16 destination;
-  Be16 length;  // bytes, header included
+  Be16 length;    // bytes, header included
   Be16 checksum;  // 0: none (IPv4)
 };
 static_assert(sizeof(UdpHeader) == 8);
