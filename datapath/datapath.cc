@@ -173,6 +173,7 @@ size_t Datapath::Assign() {
   }
   StopPolling(moving);
   for (size_t i = 0; i < queues.size(); ++i) {
+    if (queues[i]->thread != nullptr) continue;  // its thread is using it
     queues[i]->polled.port = &owners[i]->slot(pmds_[plan.thread_of[i]].thread->slot());
   }
   for (auto& [thread, taken] : arriving) {
