@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 
 // What one thread did since its statistics were cleared.
 struct PmdReport {
-  std::optional<int> core;
+  int core;
   uint64_t turns, busy_turns, busy_cycles, idle_cycles, sleep_cycles, sleeps, packets, bursts;
   uint64_t recirculations, cache_hits, table_hits, misses, upcall_cycles, batches;
 
@@ -50,22 +50,25 @@ double Ratio(uint64_t part, uint64_t whole) {
 }
 double Percent(uint64_t part, uint64_t whole) { return 100 * Ratio(part, whole); }
 
-// A thread that is bound to no processor has no core.
-std::string CoreText(std::optional<int> core) { return core ? std::to_string(*core) : "any"; }
-std::string ThreadHeading(std::optional<int> core) {
-  return fmt::format("pmd thread numa_id 0 core_id {}:\n", CoreText(core));
-}
-Json CoreJson(std::optional<int> core) { return core ? Json(*core) : Json(nullptr); }
+std::string ThreadHeading(int core) { return fmt::format("pmd thread numa_id 0 core_id {}:\n", core); }
 
 Json ReportJson(const PmdReport& report) {
-  return {{"core_id", CoreJson(report.core)},        {"iterations", report.turns},
-          {"busy_iterations", report.busy_turns},    {"sleeps", report.sleeps},
-          {"busy_cycles", report.busy_cycles},       {"idle_cycles", report.idle_cycles},
-          {"sleep_cycles", report.sleep_cycles},     {"cycles_per_second", CyclesPerSecond()},
-          {"packets_received", report.packets},      {"bursts", report.bursts},
-          {"recirculations", report.recirculations}, {"cache_hits", report.cache_hits},
-          {"megaflow_hits", report.table_hits},      {"misses", report.misses},
-          {"upcall_cycles", report.upcall_cycles},   {"flow_batches", report.batches}};
+  return {{"core_id", report.core},
+          {"iterations", report.turns},
+          {"busy_iterations", report.busy_turns},
+          {"sleeps", report.sleeps},
+          {"busy_cycles", report.busy_cycles},
+          {"idle_cycles", report.idle_cycles},
+          {"sleep_cycles", report.sleep_cycles},
+          {"cycles_per_second", CyclesPerSecond()},
+          {"packets_received", report.packets},
+          {"bursts", report.bursts},
+          {"recirculations", report.recirculations},
+          {"cache_hits", report.cache_hits},
+          {"megaflow_hits", report.table_hits},
+          {"misses", report.misses},
+          {"upcall_cycles", report.upcall_cycles},
+          {"flow_batches", report.batches}};
 }
 
 std::string StatsText(const PmdReport& report) {
@@ -248,7 +251,7 @@ absl::StatusOr<std::string> RxqShow(DatapathManager& manager, const UnixctlArgs&
                         {"usage_percent", Percent(queue.cycles, total)}});
     }
     text += fmt::format("  overhead: {:>2.0f} %\n", Percent(idle, total));
-    json.push_back({{"core_id", CoreJson(pmd.thread->core())},
+    json.push_back({{"core_id", pmd.thread->core()},
                     {"isolated", datapath.IsIsolated(i)},
                     {"overhead_percent", Percent(idle, total)},
                     {"rxqs", queues}});
@@ -276,8 +279,7 @@ absl::StatusOr<std::string> SleepShow(DatapathManager& manager, const UnixctlArg
     text += ThreadHeading(report.core);
     text += fmt::format("  sleeps: {}\n  time asleep: {} us ({:.1f} %)\n", report.sleeps, microseconds,
                         Percent(report.sleep_cycles, report.total_cycles()));
-    json.push_back(
-        {{"core_id", CoreJson(report.core)}, {"sleeps", report.sleeps}, {"sleep_microseconds", microseconds}});
+    json.push_back({{"core_id", report.core}, {"sleeps", report.sleeps}, {"sleep_microseconds", microseconds}});
   }
   return args.json ? json.dump() : text;
 }

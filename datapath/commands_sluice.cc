@@ -221,7 +221,7 @@ absl::StatusOr<std::string> PmdCpuMask(DatapathManager& manager, const UnixctlAr
   if (args.empty()) {
     const auto& cores = manager.config().pmd_cores;
     if (args.json) return Json{{"pmd_cpu_mask", cores ? Json(cores->ToMask()) : Json(nullptr)}}.dump();
-    return cores ? fmt::format("{}\n", cores->ToMask()) : "default (one thread, bound to no core)\n";
+    return cores ? fmt::format("{}\n", cores->ToMask()) : "default (one thread, on the first processor)\n";
   }
   std::optional<CpuSet> cores;
   if (args[0] != "default") {

@@ -12,11 +12,13 @@ namespace {
 
 LogModule log_module("dpif_netdev");
 
-std::string ThreadName(std::optional<int> core) { return core ? fmt::format("pmd-c{:02}", *core) : "pmd"; }
+std::string ThreadName(int core) { return fmt::format("pmd-c{:02}", core); }
 
-std::vector<std::optional<int>> CoreList(const std::optional<CpuSet>& cores) {
-  if (!cores) return {std::nullopt};
-  return {cores->begin(), cores->end()};
+// A thread that wanders between processors reorders: what it sent before waits in the old one's backlog, what it sends
+// next is in the new one's. So without a mask, too, it stays where it is, on the first processor that we may use.
+std::vector<int> CoreList(const std::optional<CpuSet>& cores) {
+  if (cores) return {cores->begin(), cores->end()};
+  return {*CpuSet::Allowed().begin()};
 }
 
 void AddToConservation(Conservation& sum, const Port& port) {
@@ -61,7 +63,7 @@ Datapath::~Datapath() {
   pmds_.clear();
 }
 
-absl::StatusOr<Datapath::Pmd> Datapath::StartThread(size_t slot, std::optional<int> core) {
+absl::StatusOr<Datapath::Pmd> Datapath::StartThread(size_t slot, int core) {
   PmdThread::Options options{.slot = slot,
                              .core = core,
                              .name = ThreadName(core),
@@ -104,9 +106,9 @@ size_t Datapath::FreeSlot(const std::vector<Pmd>& starting) const {
 
 absl::Status Datapath::SetPmdCores(const std::optional<CpuSet>& cores) {
   SLUICE_RETURN_IF_ERROR(CheckPmdCores(cores));
-  std::vector<std::optional<int>> wanted = CoreList(cores);
+  std::vector<int> wanted = CoreList(cores);
   std::vector<Pmd> starting;
-  for (std::optional<int> core : wanted) {
+  for (int core : wanted) {
     if (std::any_of(pmds_.begin(), pmds_.end(), [&](const Pmd& pmd) { return pmd.thread->core() == core; })) continue;
     auto pmd = StartThread(FreeSlot(starting), core);
     if (!pmd.ok()) {
@@ -156,7 +158,7 @@ size_t Datapath::Assign() {
                        .core = rxq->pinned_core});
     }
   }
-  std::vector<std::optional<int>> cores;
+  std::vector<int> cores;
   for (const Pmd& pmd : pmds_) cores.push_back(pmd.thread->core());
   RxqPlan plan = ScheduleRxqs(loads, cores, config_.assignment, config_.isolate);
   for (const std::string& warning : plan.warnings) SLUICE_LOG(log_module, kWarn, "{}: {}", name_, warning);

@@ -28,7 +28,7 @@
 namespace sluice {
 
 struct DatapathConfig {
-  std::optional<CpuSet> pmd_cores;  // pmd-cpu-mask; unset: one thread, bound to no core
+  std::optional<CpuSet> pmd_cores;  // pmd-cpu-mask; unset: one thread, on the first processor that the process may use
   bool tso = true;                  // userspace-tso-enable, where a port does not say otherwise
   RxqAssignment assignment = RxqAssignment::kCycles;
   bool isolate = true;                  // pmd-rxq-isolate
@@ -113,7 +113,7 @@ class Datapath {
  private:
   Datapath(std::string name, const DatapathConfig& config) : name_(std::move(name)), config_(config) {}
 
-  absl::StatusOr<Pmd> StartThread(size_t slot, std::optional<int> core);
+  absl::StatusOr<Pmd> StartThread(size_t slot, int core);
   void StopThread(Pmd& pmd);
   size_t FreeSlot(const std::vector<Pmd>& starting) const;
   absl::StatusOr<uint32_t> PickNumber(const std::string& port_name, std::optional<uint32_t> wanted) const;

@@ -47,7 +47,7 @@ void PmdThread::Run() {
   pthread_setname_np(pthread_self(), options_.name.c_str());
   LogSetThreadName(options_.name);
   pools_.BindToThisThread();
-  if (options_.core) start_status_ = CpuSet({*options_.core}).BindThisThread();
+  start_status_ = CpuSet({options_.core}).BindThisThread();
   bool run = start_status_.ok();
   stopping_ = !run;
   started_.store(true, std::memory_order_release);

@@ -29,9 +29,9 @@ namespace sluice {
 class PmdThread {
  public:
   struct Options {
-    size_t slot = 0;          // of flow and port statistics; no other thread of the datapath has it
-    std::optional<int> core;  // bound to this processor; nullopt: wherever the kernel puts it
-    std::string name;         // of the thread: "pmd-c03"
+    size_t slot = 0;   // of flow and port statistics; no other thread of the datapath has it
+    int core = 0;      // bound to this processor
+    std::string name;  // of the thread: "pmd-c03"
     uint32_t small_buffers = 16384;
     uint32_t large_buffers = 4096;
   };
@@ -45,7 +45,7 @@ class PmdThread {
   PmdThread& operator=(const PmdThread&) = delete;
 
   size_t slot() const { return options_.slot; }
-  std::optional<int> core() const { return options_.core; }
+  int core() const { return options_.core; }
 
   // Runs `function` in the thread and returns when it has run. One caller at a time.
   void Call(const std::function<void()>& function) {

@@ -66,8 +66,8 @@ std::string_view RxqAssignmentName(RxqAssignment assignment) {
   return "";
 }
 
-RxqPlan ScheduleRxqs(absl::Span<const RxqLoad> queues, absl::Span<const std::optional<int>> cores,
-                     RxqAssignment assignment, bool isolate) {
+RxqPlan ScheduleRxqs(absl::Span<const RxqLoad> queues, absl::Span<const int> cores, RxqAssignment assignment,
+                     bool isolate) {
   RxqPlan plan;
   plan.thread_of.resize(queues.size());
   plan.isolated.resize(cores.size());

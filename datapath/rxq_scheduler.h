@@ -40,9 +40,9 @@ struct RxqPlan {
   std::vector<std::string> warnings;
 };
 
-// `cores` has the core of each thread, at least one; nullopt for a thread that is bound to none.
-RxqPlan ScheduleRxqs(absl::Span<const RxqLoad> queues, absl::Span<const std::optional<int>> cores,
-                     RxqAssignment assignment, bool isolate);
+// `cores` has the core of each thread, at least one.
+RxqPlan ScheduleRxqs(absl::Span<const RxqLoad> queues, absl::Span<const int> cores, RxqAssignment assignment,
+                     bool isolate);
 
 // "0:3,1:7": queue 0 on core 3, queue 1 on core 7. Empty text: none. Returns the core per queue that is named.
 absl::StatusOr<std::vector<std::pair<uint32_t, int>>> ParseRxqAffinity(std::string_view text);

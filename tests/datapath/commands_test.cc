@@ -170,15 +170,17 @@ TEST_F(CommandsTest, ShowsCapabilities) {
 
 TEST_F(CommandsTest, PlacesThreads) {
   TwoPorts();
-  EXPECT_EQ(Run("sluice/pmd-cpu-mask"), "default (one thread, bound to no core)\n");
+  EXPECT_EQ(Run("sluice/pmd-cpu-mask"), "default (one thread, on the first processor)\n");
+  int first = *CpuSet::Allowed().begin();
   EXPECT_THAT(Run("dpif-netdev/pmd-rxq-show"),
               MatchesRegex("Displaying last 60 seconds pmd usage %\n"
-                           "pmd thread numa_id 0 core_id any:\n"
+                           "pmd thread numa_id 0 core_id " +
+                           std::to_string(first) +
+                           ":\n"
                            "  isolated : false\n"
                            "  port: p1                queue-id:  0 .enabled.  pmd usage:  0 %\n"
                            "  port: p2                queue-id:  0 .enabled.  pmd usage:  0 %\n"
                            "  overhead: [ 0-9]+ %\n"));
-  int first = *CpuSet::Allowed().begin();
   std::string mask = CpuSet({first}).ToMask();
   EXPECT_EQ(Run("sluice/pmd-cpu-mask", {mask}), "");
   EXPECT_EQ(Run("sluice/pmd-cpu-mask"), mask + "\n");
@@ -193,7 +195,7 @@ TEST_F(CommandsTest, PlacesThreads) {
   EXPECT_EQ(Run("sluice/pmd-rxq-assign"), "group, not isolating\n");
   EXPECT_EQ(Run("dpif-netdev/pmd-stats-clear"), "");
   EXPECT_EQ(RunJson("dpif-netdev/pmd-perf-show")[0]["packets_received"], 0);
-  EXPECT_TRUE(RunJson("dpif-netdev/pmd-sleep-show")[0]["core_id"].is_null());
+  EXPECT_EQ(RunJson("dpif-netdev/pmd-sleep-show")[0]["core_id"], first);
 }
 
 TEST_F(CommandsTest, ErrorsSayWhatWouldBeRightAndChangeNothing) {

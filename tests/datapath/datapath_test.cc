@@ -344,7 +344,7 @@ TEST_F(DatapathTest, RefusesACoreThatIsNotThere) {
   absl::Status status = datapath_->SetPmdCores(CpuSet({0, 4000}));
   EXPECT_THAT(Message(status), HasSubstr("processor 4000"));
   ASSERT_THAT(datapath_->pmds(), SizeIs(1));
-  EXPECT_EQ(datapath_->pmds()[0].thread->core(), std::nullopt);
+  EXPECT_EQ(datapath_->pmds()[0].thread->core(), *CpuSet::Allowed().begin());
 }
 
 TEST_F(DatapathTest, QueuesAreSpreadOverThreadsAndComeBack) {

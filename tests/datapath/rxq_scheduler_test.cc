@@ -20,8 +20,8 @@ std::vector<RxqLoad> Queues(const std::vector<uint64_t>& cycles) {
   return queues;
 }
 
-const std::vector<std::optional<int>> kTwoCores = {0, 1};
-const std::vector<std::optional<int>> kThreeCores = {3, 4, 5};
+const std::vector<int> kTwoCores = {0, 1};
+const std::vector<int> kThreeCores = {3, 4, 5};
 
 struct AssignmentCase {
   const char* name;
