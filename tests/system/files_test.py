@@ -64,11 +64,6 @@ class FilesTsoOff(Files):
     tso = False
 
 
-class Gigabyte(SwitchCase):
-    def test_1_gib(self):
-        self.assert_transferred(1024 * MIB)
-
-
 class Toggled(SwitchCase):
     def assert_transferred_while(self, toggle):
         for family, reverse in ((4, False), (6, True)):
