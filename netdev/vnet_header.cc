@@ -20,6 +20,7 @@ struct Transport {
   uint16_t eth_type = 0;
   uint8_t protocol = 0;
   uint32_t offset = 0;
+  uint32_t end = 0;  // of the datagram, as the IP header says
 };
 
 void WalkIpv6Extensions(const DpPacket& packet, Transport& transport, uint8_t next) {
@@ -50,11 +51,15 @@ Transport FindTransport(const DpPacket& packet) {
     const auto* ip = HeaderAt<Ipv4Header>(packet, l3);
     if (ip->version_ihl >> 4 != 4 || ip->HeaderLength() < sizeof(Ipv4Header)) return transport;
     bool fragment = (ip->fragment.Get() & (kIpv4MoreFragments | kIpv4OffsetMask)) != 0;
-    transport = {.eth_type = type, .protocol = fragment ? uint8_t{0} : ip->protocol, .offset = l3 + ip->HeaderLength()};
+    transport = {.eth_type = type,
+                 .protocol = fragment ? uint8_t{0} : ip->protocol,
+                 .offset = l3 + ip->HeaderLength(),
+                 .end = l3 + ip->total_length.Get()};
   } else if (type == kEthTypeIpv6 && packet.head_length() >= l3 + sizeof(Ipv6Header)) {
     const auto* ip = HeaderAt<Ipv6Header>(packet, l3);
     if (ip->version_class_label.Get() >> 28 != 6) return transport;
-    transport = {.eth_type = type, .offset = static_cast<uint32_t>(l3 + sizeof(Ipv6Header))};
+    const auto payload = static_cast<uint32_t>(l3 + sizeof(Ipv6Header));
+    transport = {.eth_type = type, .offset = payload, .end = payload + ip->payload_length.Get()};
     WalkIpv6Extensions(packet, transport, ip->next_header);
   }
   return transport;
@@ -67,7 +72,8 @@ bool CarriesTunnels(uint8_t protocol) {
 // Rule 7. Gives the bytes of all headers, or 0 if the frame does not agree with the header's type.
 uint32_t SuperHeaderLength(const DpPacket& packet, const Transport& transport, uint8_t gso_type) {
   const Offload& offload = packet.offload;
-  if (transport.offset != offload.csum_start) return 0;
+  // With another length the segments that leave would not be those that were counted on arrival.
+  if (transport.offset != offload.csum_start || transport.end != packet.length()) return 0;
   if (gso_type == VnetHeader::kGsoUdpL4) {
     if (transport.protocol != kIpProtoUdp || offload.csum_offset != kUdpChecksumOffset) return 0;
     uint32_t end = transport.offset + sizeof(UdpHeader);

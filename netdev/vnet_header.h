@@ -11,7 +11,8 @@
 //   5. GSO: with NEEDS_CSUM                                                           kRxVnetGsoNoCsum
 //   6. GSO: gso_size not 0                                                            kRxVnetGsoSize
 //   7. GSO: behind at most two VLAN tags stands the IP version of the type, not       kRxGsoMismatch
-//      fragmented, and at csum_start a whole transport header of the type
+//      fragmented and as long as the frame, and at csum_start a whole transport
+//      header of the type
 // So a super-packet inside a tunnel or behind MPLS labels is refused by rule 7: the header cannot say which layers are
 // to be rewritten per segment.
 //

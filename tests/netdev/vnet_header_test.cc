@@ -7,6 +7,7 @@
 #include <ostream>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "tests/netdev/frames.h"
 
@@ -118,6 +119,27 @@ TEST_F(VnetHeaderTest, RefusesWithTheReasonOfTheRuleThatIsBroken) {
        DropReason::kRxGsoMismatch},
   };
   for (const auto& c : cases) EXPECT_EQ(Decode(c.header, c.spec), c.reason) << c.what;
+}
+
+// Otherwise parsing, counting and segmenting would each see a different number of segments.
+TEST_F(VnetHeaderTest, RefusesASuperPacketThatIsNotAsLongAsItsIpHeaderSays) {
+  for (int version : {4, 6}) {
+    const FrameSpec spec = {.vlan_tags = 1, .ip_version = version, .payload = 10000};
+    const Frame frame = MakeFrame(spec);
+    const size_t length_field = 18 + (version == 4 ? 2 : 4);
+    for (int change : {-10000, -1, 0, 1, 50000}) {
+      std::vector<uint8_t> bytes = frame.bytes;
+      const int length = (bytes[length_field] << 8 | bytes[length_field + 1]) + change;
+      bytes[length_field] = static_cast<uint8_t>(length >> 8);
+      bytes[length_field + 1] = static_cast<uint8_t>(length);
+      DpPacketPtr packet = MakePacket(pools_, bytes);
+      DropReason reason{};
+      EXPECT_EQ(DecodeVnetHeader(GsoHeader(spec, version == 4 ? kTcp4 : kTcp6), *packet, reason), change == 0);
+      if (change != 0) {
+        EXPECT_EQ(reason, DropReason::kRxGsoMismatch) << change;
+      }
+    }
+  }
 }
 
 TEST_F(VnetHeaderTest, AcceptsTheChecksumInTheLastTwoBytes) {
