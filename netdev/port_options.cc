@@ -36,14 +36,18 @@ absl::StatusOr<PortOptions> ParsePortOptions(std::string_view port, const Netdev
 }
 
 absl::Status CheckPortName(std::string_view name) {
-  auto bad = [](char c) { return c == '/' || c == ':' || static_cast<unsigned char>(c) <= ' ' || c == 0x7f; };
+  // In '%' the kernel sees a pattern: the device would get another name than the port.
+  auto bad = [](char c) {
+    return std::string_view("/:%").find(c) != std::string_view::npos || static_cast<unsigned char>(c) <= ' ' ||
+           c == 0x7f;
+  };
   if (name.empty()) return InvalidArgument("a port's name is empty: expected 1 to {} characters", IFNAMSIZ - 1);
   if (name.size() >= IFNAMSIZ) {
     return InvalidArgument("port name \"{}\" has {} characters: expected at most {}", name, name.size(), IFNAMSIZ - 1);
   }
   if (name == "." || name == ".." || std::any_of(name.begin(), name.end(), bad)) {
-    return InvalidArgument("port name \"{}\" is not a device name: expected no '/', ':' or white space, not . or ..",
-                           name);
+    return InvalidArgument(
+        "port name \"{}\" is not a device name: expected no '/', ':', '%' or white space, not . or ..", name);
   }
   return absl::OkStatus();
 }

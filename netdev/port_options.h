@@ -23,7 +23,7 @@ struct PortOptions {
 absl::StatusOr<PortOptions> ParsePortOptions(std::string_view port, const NetdevOptions& options,
                                              const PortOptions& defaults, absl::Span<const std::string_view> more = {});
 
-// A port's name: not empty, shorter than IFNAMSIZ (16), no '/', no white space, not "." or "..".
+// A port's name: not empty, shorter than IFNAMSIZ (16), no '/', ':' or '%', no white space, not "." or "..".
 absl::Status CheckPortName(std::string_view name);
 
 }  // namespace sluice

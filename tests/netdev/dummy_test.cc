@@ -295,7 +295,7 @@ TEST(RegistryTest, NamesWhatWouldBeAccepted) {
   EXPECT_THAT(NetdevTypes(), ElementsAre("dummy", "internal", "system", "tap"));
   EXPECT_THAT(Message(OpenNetdev("p0", "vxlan", {}).status()),
               HasSubstr("port p0: unknown type \"vxlan\": expected one of dummy, internal, system, tap"));
-  for (const char* name : {"", "abcdefghijklmnop", "a/b", "a b", "..", "a:1"}) {
+  for (const char* name : {"", "abcdefghijklmnop", "a/b", "a b", "..", "a:1", "tap%d"}) {
     EXPECT_FALSE(OpenNetdev(name, "dummy", {}).ok()) << name;
   }
   EXPECT_TRUE(OpenNetdev("abcdefghijklmno", "dummy", {}).ok());
