@@ -64,6 +64,10 @@ size_t SystemTxq::Gather(PacketBatch& frames) {
     case ENODEV:
       CountDropped(frames, index, frames.size(), DropReason::kTxPortDown);
       return frames.size();
+    case EMSGSIZE:
+      // The kernel makes room for one VLAN tag beyond the device's MTU, not for two.
+      CountDropped(frames, index, index + 1, DropReason::kTxOverMtu);
+      return index + 1;
     case ENOBUFS:
       // The device's queue dropped this one; the next may find room.
       CountDropped(frames, index, index + 1, DropReason::kTxFull);
