@@ -66,7 +66,7 @@ absl::StatusOr<std::string> AddDp(DatapathManager& manager, const UnixctlArgs& a
   auto datapath = manager.Add(line->words[0]);
   if (!datapath.ok()) return datapath.status();
   for (const PortSpec& spec : specs) {
-    auto number = (*datapath)->AddPort(spec.name, spec.type, spec.options, spec.number);
+    auto number = manager.AddPort(**datapath, spec.name, spec.type, spec.options, spec.number);
     if (!number.ok()) {
       static_cast<void>(manager.Remove((*datapath)->name()));
       return number.status();
@@ -104,7 +104,7 @@ absl::StatusOr<std::string> AddIf(DatapathManager& manager, const UnixctlArgs& a
   }
   std::vector<uint32_t> added;
   for (const PortSpec& spec : specs) {
-    auto number = (*datapath)->AddPort(spec.name, spec.type, spec.options, spec.number);
+    auto number = manager.AddPort(**datapath, spec.name, spec.type, spec.options, spec.number);
     if (!number.ok()) {
       for (uint32_t port : added) static_cast<void>((*datapath)->RemovePort(port));
       return number.status();

@@ -40,6 +40,15 @@ absl::Status DatapathManager::Remove(std::string_view name) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<uint32_t> DatapathManager::AddPort(Datapath& datapath, const std::string& name, std::string_view type,
+                                                  const NetdevOptions& options, std::optional<uint32_t> number) const {
+  for (const auto& [other_name, other] : datapaths_) {
+    if (other.get() == &datapath || other->FindPort(name) == nullptr) continue;
+    return AlreadyExists("port {} is in datapath {} already: delete it there first", name, other_name);
+  }
+  return datapath.AddPort(name, type, options, number);
+}
+
 absl::StatusOr<Datapath*> DatapathManager::Find(std::string_view name) const {
   if (name.empty()) {
     if (datapaths_.size() == 1) return datapaths_.begin()->second.get();

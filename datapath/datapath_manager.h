@@ -26,6 +26,9 @@ class DatapathManager {
 
   absl::StatusOr<Datapath*> Add(std::string_view name);
   absl::Status Remove(std::string_view name);
+  // Datapath::AddPort(). A device is a port of one datapath only: two would both take every frame.
+  absl::StatusOr<uint32_t> AddPort(Datapath& datapath, const std::string& name, std::string_view type,
+                                   const NetdevOptions& options, std::optional<uint32_t> number) const;
   // "" means the only one there is.
   absl::StatusOr<Datapath*> Find(std::string_view name) const;
   const std::map<std::string, std::unique_ptr<Datapath>, std::less<>>& datapaths() const { return datapaths_; }

@@ -67,6 +67,20 @@ TEST_F(CommandsTest, MakesAndShowsDatapaths) {
   EXPECT_EQ(Run("dpctl/dump-dps"), "netdev@dp0\n");
 }
 
+TEST_F(CommandsTest, GivesADeviceToOneDatapath) {
+  TwoPorts();
+  ASSERT_EQ(Run("dpctl/add-dp", {"netdev@dp1"}), "");
+  EXPECT_EQ(Run("dpctl/add-if", {"netdev@dp1", "p3,type=dummy", "p1,type=dummy"}),
+            "error: port p1 is in datapath dp0 already: delete it there first");
+  EXPECT_EQ(Run("dpctl/show", {"netdev@dp1"}),
+            "netdev@dp1:\n"
+            "  lookups: hit:0 missed:0 lost:0\n"
+            "  flows: 0\n"
+            "  masks: 0\n");
+  EXPECT_EQ(Run("dpctl/del-if", {"netdev@dp0", "p1"}), "");
+  EXPECT_EQ(Run("dpctl/add-if", {"netdev@dp1", "p1,type=dummy"}), "");
+}
+
 TEST_F(CommandsTest, ShowsStatisticsAndOptions) {
   TwoPorts();
   ASSERT_EQ(Run("dpctl/set-if", {"p1,n_rxq=2,pmd-rxq-affinity=0:0,1:0"}), "");
