@@ -95,13 +95,16 @@ class MatchParser {
 
   // Behind "NAME(".
   absl::Status ParseNamed(std::string_view name, size_t column, Level& level) {
-    if (name == "in_port") return ParseInPort();
+    if (name == "in_port") {
+      SLUICE_RETURN_IF_ERROR(SeeOnce(name, column));
+      return ParseInPort();
+    }
     if (name == "eth_type") return ParseEthType(column, level);
     if (name == "vlan") return ParseVlan(column, level);
     if (name == "encap") return ParseEncap(column, level);
     if (name == "packet_type") return ParsePacketType();
     if (name == "tcp_flags") {
-      seen_.push_back({name, column});
+      SLUICE_RETURN_IF_ERROR(SeeOnce(name, column));
       return ParseTcpFlags(cursor_, match_.key.tcp_flags, match_.mask.tcp_flags);
     }
     if (name.substr(0, 3) == "ct_") {
@@ -114,8 +117,16 @@ class MatchParser {
                                 "recirc_id, dp_hash, skb_priority, skb_mark, in_port, packet_type, eth, eth_type, "
                                 "vlan, encap, mpls, ipv4, ipv6, arp, tcp, tcp_flags, udp, sctp, icmp, icmpv6 or nd");
     }
-    seen_.push_back({group->name, column});
+    SLUICE_RETURN_IF_ERROR(SeeOnce(group->name, column));
     return ParseGroup(cursor_, *group, match_.key, match_.mask);
+  }
+
+  // A second in_port(...) would silently replace the first.
+  absl::Status SeeOnce(std::string_view name, size_t column) {
+    auto same = [name](const Seen& seen) { return seen.group == name; };
+    if (std::any_of(seen_.begin(), seen_.end(), same)) return cursor_.ExpectedAt(column, fmt::format("{} once", name));
+    seen_.push_back({name, column});
+    return absl::OkStatus();
   }
 
   absl::Status ParseInPort() {

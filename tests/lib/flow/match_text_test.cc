@@ -157,6 +157,7 @@ TEST(MatchTextTest, SaysWhereAndWhatWasExpected) {
       {"in_port", "column 1: 'in_port': expected a field such as in_port(1)"},
       {"in_port(p1)", "column 9: 'p1': expected a port number"},
       {"in_port(1", "column 10: end of text: expected ')'"},
+      {"in_port(1),in_port(2)", "column 12: 'in_port': expected in_port once"},
       {"in_port(1))", "column 11: ')': expected the end"},
       {"eth_type(0x10000)", "column 10: '0x10000': expected a number from 0 to 65535"},
       {"eth_type(0x0800),ipv4(sr=1.2.3.4)", "column 23: 'sr': expected src=, dst="},
