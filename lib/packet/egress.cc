@@ -5,6 +5,7 @@
 #include "lib/packet/checksum.h"
 #include "lib/packet/gso.h"
 #include "lib/packet/headers.h"
+#include "lib/packet/segment_in_place.h"
 #include "lib/packet/uncoalesce.h"
 
 namespace sluice {
@@ -137,6 +138,7 @@ class Preparation {
       drops_.Add(DropReason::kTxNotSegmentable, WireFrames(*super));
       return;
     }
+    if (AddInPlace(super, segmenter)) return;
     while (!segmenter.done()) {
       DpPacketPtr segment = AllocateFor(segmenter.next_length());
       if (segment == nullptr) {
@@ -146,6 +148,23 @@ class Preparation {
       segmenter.EmitNext(*segment);
       Put(std::move(segment));
     }
+  }
+
+  // Leaves what need not be copied in its place. False, and nothing done, if that cannot be: the first segment is
+  // finished after the others, so all must fit what is ready; or there is no buffer for each copy.
+  bool AddInPlace(DpPacketPtr& super, GsoSegmenter& segmenter) {
+    if (segmenter.segment_count() > PacketBatch::kCapacity - ready_.size()) return false;
+    InPlaceSegmenter in_place(*super, segmenter);
+    if (!in_place.CanCut()) return false;
+    PacketBatch buffers;
+    for (uint32_t i = 0; i < in_place.copies(); ++i) {
+      DpPacketPtr buffer = AllocateFor(segmenter.longest_length());
+      if (buffer == nullptr) return false;
+      buffers.Add(std::move(buffer));
+    }
+    in_place.Cut(std::move(super), buffers, ready_);
+    if (ready_.full()) Flush();
+    return true;
   }
 
   // Rules 3 to 5.
@@ -220,18 +239,6 @@ bool CompletePostponedChecksum(DpPacket& packet) {
   if (!ChecksumIsInRange(packet)) return false;
   CompleteChecksum(packet);
   return true;
-}
-
-uint32_t WireFrames(const DpPacket& packet) {
-  if (!packet.offload.IsSuper() || packet.payload_offset == kNoOffset || packet.length() <= packet.payload_offset) {
-    return 1;
-  }
-  return std::max(SegmentCount(packet.length() - packet.payload_offset, packet.offload.segment_size), 1u);
-}
-
-uint64_t WireBytes(const DpPacket& packet) {
-  const uint64_t copies = WireFrames(packet) - 1;
-  return packet.length() + (copies == 0 ? 0 : copies * packet.payload_offset);
 }
 
 }  // namespace sluice

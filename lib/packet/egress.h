@@ -4,16 +4,19 @@
 // A pure function of (packets, capabilities of the egress port): no port object, no system call. In order, per packet:
 //   1. A super-packet that the port takes (type, ECN, size, segment count, buffers) and whose segments fit the MTU
 //      passes whole.
-//   2. Any other super-packet is segmented (gso.h); segments larger than the MTU mean a drop.
+//   2. Any other super-packet is segmented (gso.h), in place where that saves copying (uncoalesce.h,
+//      segment_in_place.h); segments larger than the MTU mean a drop.
 //   3. A frame larger than the MTU is dropped.
 //   4. A postponed checksum that the port does not complete is completed here, also in each segment.
 //   5. A frame of more buffers than the port gathers is copied into one.
 // Order is kept. A frame is never over MTU; a wrong checksum is never repaired; a broken one never created.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "lib/packet/drop_reason.h"
+#include "lib/packet/gso.h"
 #include "lib/packet/packet_batch.h"
 #include "lib/packet/slab_pool.h"
 
@@ -56,8 +59,16 @@ void PrepareForEgress(PacketBatch& batch, const EgressCaps& caps, PacketPools& p
 bool CompletePostponedChecksum(DpPacket& packet);
 
 // Wire frames that `packet` stands for: 1, or the number of its segments. Needs the layer offsets of ParsePacket.
-uint32_t WireFrames(const DpPacket& packet);
+inline uint32_t WireFrames(const DpPacket& packet) {
+  if (!packet.offload.IsSuper() || packet.payload_offset == kNoOffset || packet.length() <= packet.payload_offset) {
+    return 1;
+  }
+  return std::max(SegmentCount(packet.length() - packet.payload_offset, packet.offload.segment_size), 1u);
+}
 // Bytes that `packet` occupies on the wire as these frames, without preamble and FCS.
-uint64_t WireBytes(const DpPacket& packet);
+inline uint64_t WireBytes(const DpPacket& packet) {
+  const uint64_t copies = WireFrames(packet) - 1;
+  return packet.length() + (copies == 0 ? 0 : copies * packet.payload_offset);
+}
 
 }  // namespace sluice

@@ -1,6 +1,7 @@
 #include "lib/packet/gso.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <cstring>
 
@@ -31,6 +32,9 @@ inline void CopyHeader(uint8_t* to, const uint8_t* from, uint32_t size) {
   }
   std::memcpy(to + size - 16, from + size - 16, 16);
 }
+
+// Takes a field out of a sum that it is part of.
+[[gnu::always_inline]] inline uint16_t Complement(Be16 field) { return static_cast<uint16_t>(~field.Raw()); }
 
 // The sum of a header, whose size is a multiple of 4 and small: not worth a call.
 [[gnu::always_inline]] inline Sum SumHeader(const uint8_t* header, uint32_t size) {
@@ -65,10 +69,6 @@ bool WalkExtensionHeaders(const DpPacket& packet, uint8_t next, uint32_t at, uin
 }
 
 }  // namespace
-
-uint32_t SegmentCount(uint32_t payload_bytes, uint16_t segment_size) {
-  return segment_size == 0 ? 0 : (payload_bytes + segment_size - 1) / segment_size;
-}
 
 GsoSegmenter::GsoSegmenter(const DpPacket& super, SegmentChecksum checksum)
     : super_(super), cursor_(&super), checksum_(checksum) {
@@ -113,8 +113,8 @@ GsoSegmenter::GsoSegmenter(const DpPacket& super, SegmentChecksum checksum)
   }
   payload_left_ = total - headers;
   ip_id_ = ip->id.Get();
-  ip_sum_ = SumHeader(super_.data() + l3_offset_, ip->HeaderLength()) + (~ip->total_length).Raw() + (~ip->id).Raw() +
-            (~ip->checksum).Raw();
+  ip_sum_ = SumHeader(super_.data() + l3_offset_, ip->HeaderLength()) + Complement(ip->total_length) +
+            Complement(ip->id) + Complement(ip->checksum);
   pseudo_sum_ = PseudoHeaderSum4(ip->source, ip->destination, protocol, 0);
   return true;
 }
@@ -137,7 +137,7 @@ bool GsoSegmenter::PrepareIpv6() {
     const Be16 length(static_cast<uint16_t>(l3_offset_ + total - l4_offset_));
     Be16 field;
     std::memcpy(&field, super_.data() + l4_offset_ + super_.offload.csum_offset, sizeof field);
-    pseudo_sum_ = Sum{field.Raw()} + (~length).Raw();
+    pseudo_sum_ = Sum{field.Raw()} + Complement(length);
   }
   return true;
 }
@@ -151,7 +151,7 @@ bool GsoSegmenter::PrepareIpv6() {
     if (tcp->HeaderLength() != length) return false;
     tcp_sequence_ = tcp->sequence.Get();
     tcp_flags_ = tcp->flags;
-    transport_sum_ = SumHeader(header, length) + ~tcp->sequence.Raw() + (~tcp->checksum).Raw() +
+    transport_sum_ = SumHeader(header, length) + ~tcp->sequence.Raw() + Complement(tcp->checksum) +
                      static_cast<uint16_t>(~(tcp->flags << 8));
   } else {
     if (length != sizeof(UdpHeader)) return false;
@@ -176,14 +176,65 @@ void GsoSegmenter::EmitNext(DpPacket& out) {
   const uint32_t payload_bytes = std::min(segment_size_, payload_left_);
   out.SetHeadLength(header_length_ + payload_bytes);
   Write(out.data(), payload_bytes);
+  Describe(out);
+}
+
+void GsoSegmenter::SkipFirst() {
+  assert(next_index_ == 0 && super_.head_length() >= longest_length());
+  // Summed now, so that the payload is read from front to end.
+  kept_sum_ = SumInPlace(super_.data() + header_length_, segment_size_);
+  cursor_offset_ += segment_size_;
+  payload_left_ -= segment_size_;
+  ++next_index_;
+}
+
+void GsoSegmenter::EmitFirstInPlace(DpPacket& super) {
+  assert(&super == &super_ && done() && super.IsLinear());
+  next_index_ = 0;
+  super.SetHeadLength(longest_length());
+  WriteNetwork(super.data(), segment_size_);
+  WriteTransport(super.data(), segment_size_, kept_sum_);
+  Describe(super);
+  next_index_ = segment_count_;
+}
+
+void GsoSegmenter::EmitLastInPlace(DpPacket& buffer) {
+  assert(next_index_ + 1 == segment_count_ && buffer.IsLinear());
+  const uint32_t payload_bytes = payload_left_;
+  uint32_t elsewhere = 0;  // bytes of the payload that lie in buffers before this one
+  if (cursor_ == &buffer) {
+    buffer.SkipFront(cursor_offset_);
+  } else {
+    for (const DpPacket* other = cursor_; other != &buffer; other = other->next()) elsewhere += other->head_length();
+    elsewhere -= cursor_offset_;
+  }
+  const uint32_t here = payload_bytes - elsewhere;
+  buffer.SetHeadLength(here);
+  uint8_t* frame = buffer.PushFront(header_length_ + elsewhere);
+  uint8_t* payload = frame + header_length_;
+  Sum sum = elsewhere == 0 ? 0 : CopyPayload(payload, elsewhere);
+  const Sum sum_here = SumInPlace(payload + elsewhere, here);
+  sum += elsewhere & 1 ? SwapSum(sum_here) : sum_here;
+
+  CopyHeader(frame, super_.data(), header_length_);
+  WriteNetwork(frame, payload_bytes);
+  WriteTransport(frame, payload_bytes, sum);
+  Describe(buffer);
+  payload_left_ = 0;
+  ++next_index_;
+}
+
+// Sets what is known of a frame beside its bytes.
+[[gnu::always_inline]] inline void GsoSegmenter::Describe(DpPacket& out) const {
   out.offload = Offload{};
   if (checksum_ == SegmentChecksum::kCompute) {
     out.offload.l4 = ChecksumState::kGood;
   } else {
     out.offload.l4 = ChecksumState::kPartial;
-    out.offload.csum_start = super_.offload.csum_start;
-    out.offload.csum_offset = super_.offload.csum_offset;
+    out.offload.csum_start = static_cast<uint16_t>(l4_offset_);
+    out.offload.csum_offset = is_tcp_ ? kTcpChecksumOffset : kUdpChecksumOffset;
   }
+  out.coalesced = false;
   out.l3_offset = super_.l3_offset;
   out.l4_offset = super_.l4_offset;
   out.payload_offset = super_.payload_offset;
@@ -193,6 +244,11 @@ void GsoSegmenter::EmitNext(DpPacket& out) {
   out.dp_hash = super_.dp_hash;
   out.skb_mark = super_.skb_mark;
   out.skb_priority = super_.skb_priority;
+}
+
+// The payload's sum, or 0 where nobody asks for it.
+inline Sum GsoSegmenter::SumInPlace(const uint8_t* payload, uint32_t bytes) const {
+  return checksum_ == SegmentChecksum::kCompute ? SumBytes(payload, bytes) : 0;
 }
 
 // Corrects the copied network header.

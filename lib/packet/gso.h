@@ -18,7 +18,8 @@
 // Linux, whose segments are equal to these byte for byte.
 //
 // GsoSegmenter is a resumable iterator: header cursor and payload cursor over the chain. It borrows the super-packet,
-// which must outlive it and not change. No allocation: the caller provides every output buffer.
+// which must outlive it and not change, but by the segmenter itself (see EmitFirstInPlace()). No allocation: the caller
+// provides every output buffer.
 #pragma once
 
 #include <cstdint>
@@ -45,11 +46,22 @@ class GsoSegmenter {
   uint32_t next_length() const;
   uint32_t longest_length() const { return header_length_ + segment_size_; }
   uint32_t header_length() const { return header_length_; }
+  uint32_t segment_size() const { return segment_size_; }  // at most the payload
+  uint32_t payload_left() const { return payload_left_; }  // bytes of payload not written yet
 
   // Writes the next segment, a complete frame of next_length() bytes, to `out`. Its payload is read once.
   void WriteNext(uint8_t* out);
   // The same into `out`, an empty linear buffer with room: data, length, layer offsets, offload state and metadata.
   void EmitNext(DpPacket& out);
+
+  // For segments that stay in the super-packet's own buffers; segment_in_place.h says which can.
+  // Passes over the first segment, which lies whole in the first buffer, and after all others makes that buffer, whose
+  // chain was detached by then, the first segment. Nothing can be written afterwards.
+  void SkipFirst();
+  void EmitFirstInPlace(DpPacket& super);
+  // Writes the last segment around what `buffer`, the last of the chain, holds of it: headers, and payload that other
+  // buffers hold, go to the front. `buffer` must be taken out of the chain afterwards; all but its links is set.
+  void EmitLastInPlace(DpPacket& buffer);
 
  private:
   bool Prepare();
@@ -57,6 +69,8 @@ class GsoSegmenter {
   bool PrepareIpv6();
   bool PrepareTransport();
   void Write(uint8_t* out, uint32_t payload_bytes);
+  void Describe(DpPacket& out) const;
+  Sum SumInPlace(const uint8_t* payload, uint32_t bytes) const;
   void WriteNetwork(uint8_t* out, uint32_t payload_bytes) const;
   void WriteTransport(uint8_t* out, uint32_t payload_bytes, Sum payload_sum) const;
   Sum CopyPayload(uint8_t* out, uint32_t bytes);
@@ -86,9 +100,14 @@ class GsoSegmenter {
   Sum ip_sum_ = 0;
   Sum pseudo_sum_ = 0;
   Sum transport_sum_ = 0;
+  Sum kept_sum_ = 0;  // of the first segment's payload, where it stays in place
 };
 
 // Segments of a super-packet by its payload length, 0 when not segmentable. See WireFrames() for a packet.
-uint32_t SegmentCount(uint32_t payload_bytes, uint16_t segment_size);
+inline uint32_t SegmentCount(uint32_t payload_bytes, uint16_t segment_size) {
+  // Two are frequent, and a division would be felt.
+  if (payload_bytes - 1 < 2u * segment_size) return payload_bytes > segment_size ? 2 : 1;
+  return segment_size == 0 ? 0 : (payload_bytes + segment_size - 1) / segment_size;
+}
 
 }  // namespace sluice

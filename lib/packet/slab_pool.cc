@@ -119,7 +119,7 @@ void SlabPool::Retire() {
 absl::StatusOr<PacketPools> PacketPools::Create(uint32_t small_count, uint32_t large_count) {
   auto small = SlabPool::Create({.count = small_count, .data_size = kSmallDataSize, .headroom = kHeadroom});
   if (!small.ok()) return small.status();
-  auto large = SlabPool::Create({.count = large_count, .data_size = kLargeDataSize, .headroom = 0});
+  auto large = SlabPool::Create({.count = large_count, .data_size = kLargeDataSize, .headroom = kLargeHeadroom});
   if (!large.ok()) return large.status();
   return PacketPools{.small = *std::move(small), .large = *std::move(large)};
 }

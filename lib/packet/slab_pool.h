@@ -108,6 +108,9 @@ struct PacketPools {
   static constexpr uint32_t kHeadroom = 512;         // any tunnel push: Geneve with all options over IPv6 is 322
   static constexpr uint32_t kSmallDataSize = 2048;   // a frame of 1500 + tags, or the head of a large one
   static constexpr uint32_t kLargeDataSize = 65536;  // with the small buffer before it: more than the largest frame
+  // In front of a large buffer. It takes what the second of two segments, of 1024 bytes at least, has in the small one
+  // (segment_in_place.h).
+  static constexpr uint32_t kLargeHeadroom = 1024;
 
   SlabPool::Ptr small;
   SlabPool::Ptr large;
