@@ -322,6 +322,19 @@ void ZeroKey(FlowKey& key, std::index_sequence<kIndex...>) {
 }
 static_assert(sizeof(FlowKey) % sizeof(__m128i) == 0);
 
+// The layers of a super-packet may be hidden, by a third VLAN tag for instance. How many segments it is does not change
+// by that: its offload state still says where the payload begins.
+void FindHiddenPayload(DpPacket& packet) {
+  const bool tcp = IsTcp(packet.offload.segmentation);
+  const uint32_t start = packet.offload.csum_start;
+  if (start + (tcp ? sizeof(TcpHeader) : sizeof(UdpHeader)) > packet.head_length()) return;
+  const uint32_t size = tcp ? HeaderAt<TcpHeader>(packet, start)->HeaderLength() : uint32_t{sizeof(UdpHeader)};
+  if (start + size <= packet.head_length()) packet.payload_offset = static_cast<uint16_t>(start + size);
+}
+inline bool HidesPayload(const DpPacket& packet) {
+  return packet.payload_offset == kNoOffset && packet.offload.IsSuper();
+}
+
 uint32_t NeverZero(uint32_t hash) { return hash != 0 ? hash : 1; }
 
 // Ports where they tell connections apart, source in the low half.
@@ -342,11 +355,16 @@ void ParsePacket(DpPacket& packet, FlowKey& key) {
   key.skb_priority = packet.skb_priority;
   packet.l3_offset = packet.l4_offset = packet.payload_offset = kNoOffset;
   Parser<true>(packet, &key).Parse();
+  if (HidesPayload(packet)) [[unlikely]]
+    FindHiddenPayload(packet);
 }
 
 Layers ParseLayers(DpPacket& packet) {
   packet.l3_offset = packet.l4_offset = packet.payload_offset = kNoOffset;
-  return Parser<false>(packet, nullptr).Parse();
+  const Layers layers = Parser<false>(packet, nullptr).Parse();
+  if (HidesPayload(packet)) [[unlikely]]
+    FindHiddenPayload(packet);
+  return layers;
 }
 
 uint32_t FlowHash(const FlowKey& key, uint32_t basis) {

@@ -6,7 +6,8 @@
 //
 // Reads the first buffer only. A malformed or truncated header gives the key of the valid part before it and sets the
 // offsets of nothing else: l4_offset is set only when the whole fixed transport header is in the frame and its lengths are
-// consistent, payload_offset with it. Bytes behind the IP total length (Ethernet padding) are not payload.
+// consistent, payload_offset with it. Bytes behind the IP total length (Ethernet padding) are not payload. A super-packet
+// whose layers are not found (behind three VLAN tags) has a payload_offset all the same: by its csum_start.
 #pragma once
 
 #include <cstdint>

@@ -306,6 +306,28 @@ TEST(ParseTest, TakesAnyUdpLengthOfASuperPacket) {
   EXPECT_EQ(Parse(*packet).l4, 34);
 }
 
+// Its number of segments is the same whatever hides its layers, or what is dropped would not add up.
+TEST(ParseTest, FindsThePayloadOfASuperPacketBehindTooManyTags) {
+  const std::string tags = "8100 0001 8100 0002 8100 0003 ";
+  const std::string ip = "0800 4500 002c 0001 0000 40 06 0000 0a000001 0a000002 ";
+  const std::string tcp = "0001 0002 00000001 00000001 5010 0000 0000 0000 ";
+  ExactPool pool;
+  for (size_t bytes : {66, 65, 58}) {
+    Bytes frame = FromHex(kEth + tags + ip + tcp + "aabbccdd");
+    frame.resize(bytes);
+    DpPacketPtr packet = pool.Make(frame);
+    EXPECT_EQ(Parse(*packet).payload, -1);
+    packet->offload.segmentation = Segmentation::kTcp4;
+    packet->offload.segment_size = 1;
+    packet->offload.csum_start = 46;
+    Parsed parsed = Parse(*packet);
+    EXPECT_EQ(parsed.l4, -1);
+    EXPECT_EQ(parsed.payload, bytes < 66 ? -1 : 66);
+    ParseLayers(*packet);
+    EXPECT_EQ(packet->payload_offset, bytes < 66 ? kNoOffset : 66);
+  }
+}
+
 // Frames as scapy builds them, and what it reads in them, for one seed.
 std::vector<std::pair<Bytes, std::string>> ScapyFrames(unsigned seed, int count) {
   std::vector<std::pair<Bytes, std::string>> frames;
