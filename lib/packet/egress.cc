@@ -94,6 +94,9 @@ void CompleteChecksum(DpPacket& packet) {
   (offload.inner_l4 == ChecksumState::kPartial ? offload.inner_l4 : offload.l4) = ChecksumState::kGood;
 }
 
+// Super-packets of more segments are copied whole: what could stay is too small a part of them.
+constexpr uint32_t kMaxInPlaceSegments = 4;
+
 // One call of PrepareForEgress in which there is something to do.
 class Preparation {
  public:
@@ -153,6 +156,7 @@ class Preparation {
   // Leaves what need not be copied in its place. False, and nothing done, if that cannot be: the first segment is
   // finished after the others, so all must fit what is ready; or there is no buffer for each copy.
   bool AddInPlace(DpPacketPtr& super, GsoSegmenter& segmenter) {
+    if (segmenter.segment_count() > kMaxInPlaceSegments) return false;
     if (segmenter.segment_count() > PacketBatch::kCapacity - ready_.size()) return false;
     InPlaceSegmenter in_place(*super, segmenter);
     if (!in_place.CanCut()) return false;
