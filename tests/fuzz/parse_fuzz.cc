@@ -36,7 +36,10 @@ void CheckParse(DpPacket& packet) {
   uint16_t l3 = packet.l3_offset;
   uint16_t l4 = packet.l4_offset;
   uint16_t payload = packet.payload_offset;
-  Check((l4 == sluice::kNoOffset) == (payload == sluice::kNoOffset));
+  // Of a super-packet whose layers are hidden, the payload's place alone is known.
+  Check((l4 == sluice::kNoOffset) == (payload == sluice::kNoOffset) ||
+        (l4 == sluice::kNoOffset && packet.offload.IsSuper()));
+  if (payload != sluice::kNoOffset) Check(payload <= packet.head_length());
   if (l3 != sluice::kNoOffset) Check(l3 >= sizeof(sluice::EthernetHeader) && l3 + 20u <= packet.head_length());
   if (l4 != sluice::kNoOffset) Check(l3 < l4 && l4 < payload && payload <= packet.head_length());
   for (size_t i = KeyWords(key); i < sluice::FlowKey::kWords; ++i) Check(key.Word(i) == 0);

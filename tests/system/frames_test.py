@@ -66,6 +66,11 @@ class Frames(SwitchCase):
         path, process = self.capture()
         self.send(frames)
         stats = self.switch.idle()
+        # tcpdump may be behind; what has not come after a while will not come.
+        expected = 24 + sum(16 + len(frame) for frame in frames)
+        deadline = time.monotonic() + 10
+        while os.path.getsize(path) < expected and time.monotonic() < deadline:
+            time.sleep(0.1)
         time.sleep(0.2)
         process.terminate()
         process.wait()

@@ -290,12 +290,12 @@ TEST_F(SystemNetdevTest, PacketsThatFindTheSocketFullAreCounted) {
   EXPECT_EQ(std::stoul(port.netdev->status()["rx_kernel_drops"]) + received, 500u);
 }
 
-TEST_F(SystemNetdevTest, FrameBeyondTheMtuIsRefusedAloneAndCounted) {
+TEST_F(SystemNetdevTest, FrameBeyondTheMtuIsDroppedAloneAndCounted) {
   Port port("p0");
   FarEnd far("far0");
   port.Send(port.PacketOf(TcpFrame(4000)));
   port.Send(port.PacketOf(TcpFrame(100)));
-  EXPECT_EQ(port.txq->counters().drops[DropReason::kTxRefused], 1u);
+  EXPECT_EQ(port.txq->counters().drops[DropReason::kTxOverMtu], 1u);
   EXPECT_TRUE(far.Receive(IsTestFrame).has_value());
 }
 
