@@ -94,7 +94,7 @@ inline Frame MakeFrame(const FrameSpec& spec) {
 inline DpPacketPtr MakePacket(PacketPools& pools, const std::vector<uint8_t>& bytes) {
   DpPacketPtr packet = pools.small->Allocate();
   uint32_t head = std::min<uint32_t>(PacketPools::kSmallDataSize, static_cast<uint32_t>(bytes.size()));
-  std::memcpy(packet->data(), bytes.data(), head);
+  std::copy_n(bytes.begin(), head, packet->data());
   packet->SetHeadLength(head);
   if (bytes.size() > head) {
     DpPacketPtr rest = pools.large->Allocate();
