@@ -52,10 +52,12 @@ void PmdThread::Run() {
   stopping_ = !run;
   started_.store(true, std::memory_order_release);
   started_.notify_one();
-  if (!run) return;
-  RcuThread rcu;
-  SLUICE_LOG(log_module, kDbg, "PMD thread started");
-  Loop();
+  if (run) {
+    RcuThread rcu;
+    SLUICE_LOG(log_module, kDbg, "PMD thread started");
+    Loop();
+  }
+  pools_.Unbind();
 }
 
 void PmdThread::StartCall(const std::function<void()>& function) {
