@@ -1,0 +1,70 @@
+// MacTable: the forwarding database of one bridge: (VLAN, MAC) to the bundle behind which that address was last seen.
+//
+// Any thread; lookups take no lock that another lookup waits for long (sharded). Ageing follows the least recently
+// used; when the table is full the bundle with the most entries loses its oldest one, so that no port can crowd the
+// others out
+// ("fair eviction"). A gratuitous ARP locks the entry for kGratuitousLock against being moved by what other ports still
+// reflect.
+//
+// generation() changes when a decision that was made by a lookup before may be another now: an address is new, moved,
+// expired or evicted. Refreshing does not change it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/flow/flow_key.h"
+
+namespace sluice {
+
+class MacTable {
+ public:
+  static constexpr std::chrono::seconds kGratuitousLock{5};
+
+  struct Entry {
+    uint16_t vlan = 0;
+    MacAddress mac{};
+    uint64_t bundle = 0;  // XBundle::id
+    bool is_static = false;
+    std::chrono::milliseconds age{0};
+  };
+  struct Statistics {  // fdb/stats-show
+    uint64_t learned = 0, expired = 0, evicted = 0, moved = 0;
+    uint64_t entries = 0, static_entries = 0, max_entries = 0;
+  };
+  using Clock = std::chrono::steady_clock;
+
+  MacTable(uint32_t max_entries, std::chrono::seconds aging);
+  ~MacTable();
+
+  // The bundle, if the address is known. Multicast never is.
+  std::optional<uint64_t> Lookup(uint16_t vlan, const MacAddress& mac) const;
+  // `mac` was seen as a source in `bundle`. Returns whether that changed the table otherwise than by refreshing.
+  // Multicast sources are not learned; static entries do not move.
+  bool Learn(uint16_t vlan, const MacAddress& mac, uint64_t bundle, bool gratuitous_arp, Clock::time_point now);
+  // The same without `now` being the last use if the entry is newer. For flows' statistics.
+  void Refresh(uint16_t vlan, const MacAddress& mac, uint64_t bundle, Clock::time_point used);
+
+  void SetLimits(uint32_t max_entries, std::chrono::seconds aging);
+  void AddStatic(uint16_t vlan, const MacAddress& mac, uint64_t bundle);
+  bool Remove(uint16_t vlan, const MacAddress& mac);  // fdb/del, static ones too
+  void RemoveBundle(uint64_t bundle);                 // static ones too
+  void Flush();                                       // dynamic ones
+  size_t Expire(Clock::time_point now);               // call about once a second
+
+  uint64_t generation() const;
+  std::vector<Entry> Entries(Clock::time_point now) const;  // in the order of fdb/show: most recently used last
+  Statistics statistics() const;
+  void ClearStatistics();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sluice
