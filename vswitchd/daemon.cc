@@ -70,7 +70,7 @@ void Daemon::RegisterCommands() {
 
 void Daemon::OnSignal(int signal) {
   if (signal == SIGHUP) {
-    if (!LogFile().empty()) {
+    if (!LogFileName().empty()) {
       if (const absl::Status status = LogReopen(); !status.ok()) {
         SLUICE_LOG(log_module, kErr, "{}", Message(status));
       }

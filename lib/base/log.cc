@@ -302,14 +302,14 @@ absl::Status LogSetFile(const std::string& path) {
   return absl::OkStatus();
 }
 
-std::string LogFile() {
+std::string LogFileName() {
   Logger& logger = GetLogger();
   std::lock_guard lock(logger.mutex);
   return logger.file_path;
 }
 
 absl::Status LogReopen() {
-  const std::string path = LogFile();
+  const std::string path = LogFileName();
   if (path.empty()) {
     return FailedPrecondition("no log file is configured; start with --log-file");
   }

@@ -79,7 +79,7 @@ std::string LogListPattern();
 // Opens (creates, appends to) the log file and sends messages there from now on.
 absl::Status LogSetFile(const std::string& path);
 // The file's name, "" if there is none.
-std::string LogFile();
+std::string LogFileName();
 // Closes and opens the file again, after log rotation moved it away.
 absl::Status LogReopen();
 

@@ -143,7 +143,7 @@ TEST_F(LogTest, AFileThatCannotBeOpenedIsAnErrorAndTheOldOneStays) {
   const absl::Status status = LogSetFile(folder_ + "/test.log/below");
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(Message(status), HasSubstr(folder_ + "/test.log/below"));
-  EXPECT_EQ(LogFile(), path_);
+  EXPECT_EQ(LogFileName(), path_);
   SLUICE_LOG(test_module, kInfo, "still here");
   EXPECT_THAT(Text(), HasSubstr("still here"));
 }
