@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstring>
 
 #include "lib/base/status.h"
@@ -67,6 +68,24 @@ DriverInfo LinkQuery::ReadDriver(const std::string& name) const {
   return {.name = FixedText(answer.driver),
           .version = FixedText(answer.version),
           .firmware_version = FixedText(answer.fw_version)};
+}
+
+LinkSpeed LinkQuery::ReadSpeed(const std::string& name) const {
+  // The bitmaps of link modes follow the struct; their length is first asked for and then given back (ethtool.h).
+  struct {
+    ethtool_link_settings settings;
+    uint32_t modes[3 * SCHAR_MAX];
+  } answer{};
+  answer.settings.cmd = ETHTOOL_GLINKSETTINGS;
+  if (!AskEthtool(name, &answer, "asking for its speed").ok()) return {};
+  if (answer.settings.link_mode_masks_nwords < 0) {
+    answer.settings.link_mode_masks_nwords = static_cast<int8_t>(-answer.settings.link_mode_masks_nwords);
+    answer.settings.cmd = ETHTOOL_GLINKSETTINGS;
+    if (!AskEthtool(name, &answer, "asking for its speed").ok()) return {};
+  }
+  if (answer.settings.speed == static_cast<uint32_t>(SPEED_UNKNOWN)) return {};
+  return {.bits_per_second = uint64_t{answer.settings.speed} * 1'000'000,
+          .full_duplex = answer.settings.duplex == DUPLEX_FULL};
 }
 
 absl::StatusOr<bool> LinkQuery::ReadGro(const std::string& name) const {

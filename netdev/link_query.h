@@ -30,6 +30,12 @@ struct DriverInfo {
   std::string firmware_version;
 };
 
+// From ETHTOOL_GLINKSETTINGS; zero where the driver does not know.
+struct LinkSpeed {
+  uint64_t bits_per_second = 0;
+  bool full_duplex = false;
+};
+
 class LinkQuery {
  public:
   // Asks the calling thread's network namespace from now on.
@@ -42,6 +48,7 @@ class LinkQuery {
   absl::Status WriteGro(const std::string& name, bool enabled) const;
 
   DriverInfo ReadDriver(const std::string& name) const;
+  LinkSpeed ReadSpeed(const std::string& name) const;
 
  private:
   explicit LinkQuery(FileDescriptor control) : control_(std::move(control)) {}

@@ -27,7 +27,7 @@ struct PolicingConfig {
   uint64_t rate_kbps = 0;
   uint64_t burst_kb = 0;  // kilobits; 0: the default, 8000
   uint64_t rate_kpkts = 0;
-  uint64_t burst_kpkts = 0;  // 0: the default, 16 kpkts... as ovs-vswitchd.conf.db(5) gives it
+  uint64_t burst_kpkts = 0;  // thousands of packets; 0: the default, 16
 
   bool operator==(const PolicingConfig&) const = default;
 };
@@ -42,6 +42,8 @@ struct InterfaceConfig {
   std::optional<uint32_t> mtu_request;
   std::optional<MacAddress> mac;  // Interface:mac; for internal ports
   PolicingConfig policing;
+
+  bool operator==(const InterfaceConfig&) const = default;
 };
 
 struct PortConfigRow {  // a Port: what bridging sees; one interface, or several (a bond: the first that is up carries
@@ -56,6 +58,8 @@ struct PortConfigRow {  // a Port: what bridging sees; one interface, or several
   PriorityTags priority_tags = PriorityTags::kNever;
   bool is_protected = false;
   bool floodable = true;
+
+  bool operator==(const PortConfigRow&) const = default;
 };
 
 struct MirrorConfig {
@@ -68,12 +72,16 @@ struct MirrorConfig {
   std::string output_port;     // by name, or ""
   std::optional<uint16_t> output_vlan;
   uint32_t snaplen = 0;  // bytes; 0: whole packets
+
+  bool operator==(const MirrorConfig&) const = default;
 };
 
 struct StaticMac {
   std::string port;  // by name
   uint16_t vlan = 0;
   MacAddress mac{};
+
+  bool operator==(const StaticMac&) const = default;
 };
 
 struct BridgeConfig {
@@ -87,6 +95,8 @@ struct BridgeConfig {
   std::vector<PortConfigRow> ports;  // the local port, named as the bridge, included
   std::vector<MirrorConfig> mirrors;
   std::vector<StaticMac> static_macs;
+
+  bool operator==(const BridgeConfig&) const = default;
 };
 
 struct SwitchConfig {
@@ -95,6 +105,8 @@ struct SwitchConfig {
   std::chrono::milliseconds max_idle{10000};       // max-idle
   std::chrono::milliseconds max_revalidator{500};  // max-revalidator
   uint32_t vlan_limit = 1;                         // vlan-limit: how many tags are looked at; 0: all that are parsed
+
+  bool operator==(const SwitchConfig&) const = default;
 };
 
 }  // namespace sluice

@@ -15,6 +15,8 @@ namespace sluice {
 // OVS_RUNDIR, or /run/openvswitch. OVS_LOGDIR, or /var/log/openvswitch.
 std::string RunDir();
 std::string LogDir();
+// Where databases are kept: OVS_DBDIR, or OVS_SYSCONFDIR/openvswitch, or /etc/openvswitch.
+std::string DbDir();
 
 // Creates the directory (0755) and missing parents.
 absl::Status EnsureDirectory(const std::string& path);
