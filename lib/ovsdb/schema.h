@@ -44,6 +44,8 @@ struct ColumnType {
   bool is_map() const { return value.has_value(); }
   bool is_scalar() const { return !is_map() && min == 1 && max == 1; }
   bool is_optional() const { return !is_map() && min == 0 && max == 1; }
+  // For error messages: "integer", "set of up to 3 strings", "map of (string, string) pairs".
+  std::string ToEnglish() const;
   Datum Default() const;
   absl::Status Check(const Datum& datum) const;
 

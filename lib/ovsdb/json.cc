@@ -1,0 +1,34 @@
+#include "lib/ovsdb/json.h"
+
+namespace sluice {
+namespace {
+
+// Whether the text has the escape \u0000 in a string. Other implementations end a string at it, so that the two sides
+// would disagree on what a row holds.
+bool HasEscapedNul(std::string_view text) {
+  for (size_t at = text.find("\\u0000"); at != std::string_view::npos; at = text.find("\\u0000", at + 1)) {
+    size_t backslashes = 1;
+    while (backslashes <= at && text[at - backslashes] == '\\') ++backslashes;
+    if (backslashes % 2 == 1) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+absl::StatusOr<Json> ParseJson(std::string_view text) {
+  if (HasEscapedNul(text)) return InvalidArgument("null bytes (\\u0000) are not supported in strings");
+  try {
+    return Json::parse(text);
+  } catch (const Json::exception& error) {
+    // "[json.exception.parse_error.101] parse error at line ...": the bracket means nothing to people.
+    std::string_view what = error.what();
+    size_t bracket = what.find("] ");
+    if (bracket != std::string_view::npos) what.remove_prefix(bracket + 2);
+    return InvalidArgument("{}", what);
+  }
+}
+
+std::string DumpJson(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+}  // namespace sluice
