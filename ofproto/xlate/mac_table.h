@@ -2,9 +2,10 @@
 //
 // Any thread; lookups take no lock that another lookup waits for long (sharded). Ageing follows the least recently
 // used; when the table is full the bundle with the most entries loses its oldest one, so that no port can crowd the
-// others out
-// ("fair eviction"). A gratuitous ARP locks the entry for kGratuitousLock against being moved by what other ports still
-// reflect.
+// others out ("fair eviction"). Static entries count, but are not evicted.
+//
+// A gratuitous ARP (a virtual machine says where it is now) locks the entry for kGratuitousLock: what a bond still
+// reflects of the machine's packets does not move it back, and neither does a flow that it left behind elsewhere.
 //
 // generation() changes when a decision that was made by a lookup before may be another now: an address is new, moved,
 // expired or evicted. Refreshing does not change it.
@@ -45,9 +46,12 @@ class MacTable {
   // The bundle, if the address is known. Multicast never is.
   std::optional<uint64_t> Lookup(uint16_t vlan, const MacAddress& mac) const;
   // `mac` was seen as a source in `bundle`. Returns whether that changed the table otherwise than by refreshing.
-  // Multicast sources are not learned; static entries do not move.
-  bool Learn(uint16_t vlan, const MacAddress& mac, uint64_t bundle, bool gratuitous_arp, Clock::time_point now);
-  // The same without `now` being the last use if the entry is newer. For flows' statistics.
+  // Multicast sources are not learned; static entries do not move. `reflects`: the bundle may send back what went out
+  // elsewhere (a bond), so it neither locks entries nor moves locked ones.
+  bool Learn(uint16_t vlan, const MacAddress& mac, uint64_t bundle, bool gratuitous_arp, Clock::time_point now,
+             bool reflects = false);
+  // For flows' statistics: the last packet came at `used`, which may be past. Refreshes or moves the entry unless it is
+  // newer or locked. Adds none: an address that was flushed is learned again when a packet is translated.
   void Refresh(uint16_t vlan, const MacAddress& mac, uint64_t bundle, Clock::time_point used);
 
   void SetLimits(uint32_t max_entries, std::chrono::seconds aging);

@@ -85,6 +85,11 @@ struct XBridge {
   bool forward_bpdu = false;
   std::shared_ptr<MacTable> macs;
   absl::flat_hash_map<uint16_t, XPort*> by_ofport;
+  VlanBitmap flood_vlans;  // no learning in these
+  // By XBundle::id. Whoever builds a snapshot of many bundles fills it; when empty, they are searched.
+  absl::flat_hash_map<uint64_t, XBundle*> by_bundle_id;
+
+  const XBundle* FindBundle(uint64_t id) const;
 };
 
 struct Topology {
