@@ -72,20 +72,19 @@ DriverInfo LinkQuery::ReadDriver(const std::string& name) const {
 
 LinkSpeed LinkQuery::ReadSpeed(const std::string& name) const {
   // The bitmaps of link modes follow the struct; their length is first asked for and then given back (ethtool.h).
-  struct {
-    ethtool_link_settings settings;
-    uint32_t modes[3 * SCHAR_MAX];
-  } answer{};
-  answer.settings.cmd = ETHTOOL_GLINKSETTINGS;
-  if (!AskEthtool(name, &answer, "asking for its speed").ok()) return {};
-  if (answer.settings.link_mode_masks_nwords < 0) {
-    answer.settings.link_mode_masks_nwords = static_cast<int8_t>(-answer.settings.link_mode_masks_nwords);
-    answer.settings.cmd = ETHTOOL_GLINKSETTINGS;
-    if (!AskEthtool(name, &answer, "asking for its speed").ok()) return {};
+  alignas(ethtool_link_settings)
+      std::array<uint8_t, sizeof(ethtool_link_settings) + 3 * SCHAR_MAX * sizeof(uint32_t)> answer{};
+  auto& settings = *reinterpret_cast<ethtool_link_settings*>(answer.data());
+  settings.cmd = ETHTOOL_GLINKSETTINGS;
+  if (!AskEthtool(name, answer.data(), "asking for its speed").ok()) return {};
+  if (settings.link_mode_masks_nwords < 0) {
+    settings.link_mode_masks_nwords = static_cast<int8_t>(-settings.link_mode_masks_nwords);
+    settings.cmd = ETHTOOL_GLINKSETTINGS;
+    if (!AskEthtool(name, answer.data(), "asking for its speed").ok()) return {};
   }
-  if (answer.settings.speed == static_cast<uint32_t>(SPEED_UNKNOWN)) return {};
-  return {.bits_per_second = uint64_t{answer.settings.speed} * 1'000'000,
-          .full_duplex = answer.settings.duplex == DUPLEX_FULL};
+  if (settings.speed == static_cast<uint32_t>(SPEED_UNKNOWN)) return {};
+  return {.bits_per_second = uint64_t{settings.speed} * 1'000'000,
+          .full_duplex = settings.duplex == DUPLEX_FULL};
 }
 
 absl::StatusOr<bool> LinkQuery::ReadGro(const std::string& name) const {

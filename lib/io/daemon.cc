@@ -104,7 +104,7 @@ absl::Status Monitor() {
 
 std::string RunDir() { return FromEnvironment("OVS_RUNDIR", "/run/openvswitch"); }
 std::string LogDir() { return FromEnvironment("OVS_LOGDIR", "/var/log/openvswitch"); }
-std::string DbDir() { return FromEnvironment("OVS_DBDIR", FromEnvironment("OVS_SYSCONFDIR", "/etc") + "/openvswitch"); }
+std::string DbDir() { return FromEnvironment("OVS_DBDIR", (FromEnvironment("OVS_SYSCONFDIR", "/etc") + "/openvswitch").c_str()); }
 
 absl::Status EnsureDirectory(const std::string& path) {
   std::error_code error;
