@@ -8,6 +8,8 @@
 // remote is tried.
 #pragma once
 
+#include <absl/container/flat_hash_map.h>
+
 #include <chrono>
 #include <functional>
 #include <map>
@@ -33,7 +35,7 @@ struct OvsdbClientOptions {
   std::map<std::string, std::set<std::string>> tables;
   std::string lock;  // "" for none; else asked for after each connect
   std::chrono::milliseconds probe_interval{5000};
-  bool reconnect = true;  // false: the first failure ends the session (OnStateChange)
+  bool reconnect = true;  // false: ended when no remote can be reached, or the session is lost (OnStateChange)
 };
 
 class OvsdbClient {
@@ -75,18 +77,22 @@ class OvsdbClient {
   std::shared_ptr<Impl> impl_;
 };
 
-// The first error of a transaction's results, with its details: "constraint violation: ...", or OK.
+// The first error of a transaction's results, with its details: "constraint violation: ...", or OK. kAborted for "timed
+// out": a Verify() failed, and trying again with the replica's new contents is what to do.
 absl::Status TransactionError(const Json& results);
 
-// Builds the operations of one transaction. Values are in schema types; columns not set get their defaults.
+// Builds the operations of one transaction. Values are in schema types; columns not set get their defaults. What is
+// said of tables and columns that the schema (an older server's) lacks is left out.
 class TransactionBuilder {
  public:
+  // `schema` outlives the builder.
   explicit TransactionBuilder(const DatabaseSchema& schema) : schema_(schema) {}
 
   // Returns a UUID that stands for the new row inside this transaction, as a reference in other columns too.
   Uuid Insert(std::string_view table);
   void Set(std::string_view table, const Uuid& row, std::string_view column, Datum value);
-  // Adds to / removes from a set or map without writing the rest.
+  // Adds to / removes from a set or map without writing the rest. A key that a map has already gets the new value. From
+  // a map, elements without values remove their keys, pairs only if they are equal.
   void AddTo(std::string_view table, const Uuid& row, std::string_view column, Datum elements);
   void RemoveFrom(std::string_view table, const Uuid& row, std::string_view column, Datum elements);
   void Increment(std::string_view table, const Uuid& row, std::string_view column, int64_t by);
@@ -96,18 +102,29 @@ class TransactionBuilder {
   void Assert(std::string_view lock);
   void Comment(std::string_view text);
 
-  bool empty() const;
-  // The operations, without the database's name. `results_index(row)` later says which result holds an inserted row's
+  bool empty() const;  // nothing would change
+  // The operations, without the database's name. `ResultIndex(row)` later says which result holds an inserted row's
   // UUID.
   Json Build() const;
   std::optional<size_t> ResultIndex(const Uuid& inserted) const;
 
  private:
+  enum class MutationKind : uint8_t { kAdd, kRemove, kIncrement };
+  struct Mutation;
   struct RowEdit;
+
+  RowEdit* Edit(std::string_view table, const Uuid& row);
+  void Mutate(std::string_view table, const Uuid& row, std::string_view column, MutationKind kind, Datum elements);
+  void AddOperations(const RowEdit& edit, Json* operations) const;
+  void AddMutation(const Mutation& mutation, Json* mutations) const;
+  Json DatumJson(const Datum& datum, bool is_map) const;
+  Json AtomJson(const Atom& atom) const;
+
   const DatabaseSchema& schema_;
   std::vector<std::shared_ptr<RowEdit>> edits_;  // in order of their first mention
-  Json tail_;                                    // verify comes first, comment and assert as the protocol wants them
-  Json head_;
+  absl::flat_hash_map<Uuid, size_t> index_;      // of them by row
+  Json tail_ = Json::array();                    // comments
+  Json head_ = Json::array();                    // assert, then verify
 };
 
 }  // namespace sluice

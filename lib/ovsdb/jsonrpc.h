@@ -42,6 +42,8 @@ class JsonRpcConnection {
   void SetCallbacks(std::function<void(JsonRpcMessage)> on_message, std::function<void(const absl::Status&)> on_closed);
   void Send(const JsonRpcMessage& message);
   size_t unsent_bytes() const;
+  // Called after unsent_bytes() fell to zero. The owner may destroy the connection inside it.
+  void SetOnDrained(std::function<void()> on_drained);
   void SetReading(bool reading);
   // Inactivity probe: after `interval` without a byte from the peer an echo request is sent, and after another one the
   // connection is closed ("no response to inactivity probe after ... seconds, disconnecting"). Zero: none.
