@@ -10,10 +10,17 @@ void ActionComposer::Output(uint32_t port, const TagStack& tags, uint32_t snaple
   actions_.push_back({OutputAction{port}});
 }
 
-void ActionComposer::ChangeTags(const TagStack& wanted) {
+size_t ActionComposer::SharedWith(const TagStack& wanted) {
   size_t shared = 0;
   size_t least = std::min(current_.size(), wanted.size());
   while (shared < least && SameTag(current_.at(shared), wanted.at(shared), looked_at_)) ++shared;
+  return shared;
+}
+
+size_t ActionComposer::ChangesFor(const TagStack& tags) { return current_.size() + tags.size() - 2 * SharedWith(tags); }
+
+void ActionComposer::ChangeTags(const TagStack& wanted) {
+  size_t shared = SharedWith(wanted);
   while (current_.size() > shared) {
     actions_.push_back({PopVlanAction{}});
     current_.Pop();

@@ -17,10 +17,14 @@ class ActionComposer {
 
   // Of the packet at this point of the list.
   const TagStack& current() const { return current_; }
+  // How many tags are to be popped and pushed for an output with `tags` now.
+  size_t ChangesFor(const TagStack& tags);
   // The packet with `tags` leaves by this datapath port; at most `snaplen` bytes of it if that is not 0.
   void Output(uint32_t port, const TagStack& tags, uint32_t snaplen);
 
  private:
+  // How many tags from the bottom can stay.
+  size_t SharedWith(const TagStack& wanted);
   void ChangeTags(const TagStack& wanted);
 
   TagStack current_;

@@ -2,15 +2,18 @@
 
 namespace sluice {
 
-// In an order that changes tags once per kind of tags: first those that the packet has at this point.
+// All that want the same tags one after the other, and first what takes the fewest changes.
 void Translator::Send(Pass& pass, std::vector<Egress> egresses, Purpose purpose, uint32_t snaplen) {
   while (!egresses.empty() && !failed_) {
-    TagStack tags = egresses.front().tags;
+    TagStack tags;
+    size_t fewest = SIZE_MAX;
     for (const Egress& egress : egresses) {
-      if (SameTags(egress.tags, composer_.current(), looked_at_)) {
+      size_t changes = composer_.ChangesFor(egress.tags);
+      if (changes < fewest) {
+        fewest = changes;
         tags = egress.tags;
-        break;
       }
+      if (fewest == 0) break;
     }
     std::vector<Egress> later;
     for (const Egress& egress : egresses) {

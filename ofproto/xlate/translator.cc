@@ -44,6 +44,23 @@ const XPort* ActivePort(const XBundle& bundle) {
   return up == bundle.ports.end() ? nullptr : *up;
 }
 
+std::string WhyRefused(const XBundle& bundle, uint16_t id) {
+  switch (bundle.mode) {
+    case VlanMode::kAccess:
+      return fmt::format("dropping VLAN {} tagged packet received on port {} configured as VLAN {} access port", id,
+                         bundle.name, bundle.tag);
+    case VlanMode::kTrunk:
+    case VlanMode::kNativeTagged:
+    case VlanMode::kNativeUntagged:
+      return fmt::format("dropping VLAN {} packet received on port {} not configured for trunking VLAN {}", id,
+                         bundle.name, id);
+    case VlanMode::kDot1qTunnel:
+      break;
+  }
+  return fmt::format("dropping VLAN {} packet received on dot1q-tunnel port {} that excludes this VLAN", id,
+                     bundle.name);
+}
+
 }  // namespace
 
 std::string FormatMacAddress(const MacAddress& mac) {
@@ -131,8 +148,8 @@ void Translator::Normal(Pass& pass) {
 
   uint16_t id = pass.arrived.empty() ? 0 : pass.arrived.top().id;
   if (!AdmitsVlanId(bundle, id)) {
-    return Drop(pass, "VLAN {} is not admitted on {}, disallowed VLAN VID for this input port, dropping", id,
-                bundle.name);
+    Drop(pass, "{}", WhyRefused(bundle, id));
+    return Line(pass, "     >> disallowed VLAN VID for this input port, dropping");
   }
   std::optional<BridgeTags> tags = TagsOnInput(bundle, pass.arrived);
   if (!tags) return Drop(pass, "no room for one more VLAN tag, dropping");

@@ -109,7 +109,10 @@ TagStack TagsOnOutput(const XBundle& bundle, const BridgeTags& tags, const TagSt
   if (ShowsOuterTag(bundle, tags.vlan())) {
     outer = tags.outer;
   } else if (!out.empty()) {
-    return out;
+    // What a tunnel port hides is all that it changes; elsewhere a customer's priority tag is one like any other.
+    if (bundle.mode == VlanMode::kDot1qTunnel || out.top().id != 0) return out;
+    outer = out.top();
+    out.Pop();
   }
   if (bundle.priority_tags != PriorityTags::kNever) {
     outer.priority = arrived.empty() ? 0 : arrived.top().priority;
