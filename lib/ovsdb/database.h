@@ -1,24 +1,29 @@
 // Database: the rows of one OVSDB database in memory, and the execution of transactions on them (RFC 7047 section 5.2,
 // ovsdb(7), ovsdb-server(7)).
 //
-// One thread. A transaction is all or nothing. At commit, in this order: the rows that nothing references any more are
-// deleted (tables that are not root), weak references to rows that are gone are removed, strong ones are an error
-// ("referential integrity violation"), then cardinality, indexes ("constraint violation") and max_rows are checked.
+// One thread. A transaction is all or nothing. At commit, in this order: strong references to rows that are not there
+// are an error ("referential integrity violation"; rows about to be collected count as there), the rows that nothing
+// references any more are deleted (tables that are not root; a row's reference to itself does not count), weak
+// references to rows that are gone are removed, then cardinality, max_rows and indexes are checked ("constraint
+// violation").
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "lib/ovsdb/schema.h"
 #include "lib/ovsdb/value.h"
 
 namespace sluice {
+
+struct TableState;  // table_state.h, the database's own
 
 // Immutable: a change makes a new one. Shared with monitors that have not sent it yet.
 struct Row {
@@ -86,9 +91,8 @@ class Database {
   friend class Transaction;
 
   const DatabaseSchema schema_;
-  std::unordered_map<std::string, Table> tables_;
-  // How many strong references each row has, by table and row; kept by commits.
-  absl::flat_hash_map<Uuid, size_t> reference_counts_;
+  // Rows, references and indexes of each table, by its name.
+  std::map<std::string, std::unique_ptr<TableState>, std::less<>> tables_;
   CommitHook commit_hook_;
   std::function<void(const ChangeSet&)> on_commit_;
 };
@@ -102,15 +106,22 @@ class Condition {
   static absl::StatusOr<Condition> Parse(const TableSchema& table, const Json& json, Combine combine,
                                          std::map<std::string, Uuid, std::less<>>* symbols = nullptr);
   bool Matches(const Row& row) const;
+  // The only row that can match, where the condition names it by its _uuid.
+  std::optional<Uuid> OnlyRow() const;
   bool always() const { return clauses_.empty() && value_if_empty_; }
 
  private:
   enum class Function : uint8_t { kLess, kLessEqual, kEqual, kNotEqual, kGreaterEqual, kGreater, kIncludes, kExcludes };
+  static absl::StatusOr<Function> ParseFunction(const std::string& name);
   struct Clause {
     size_t column;  // index; kUuidColumn, kVersionColumn
     Function function;
     Datum value;
+
+    bool Holds(const Row& row) const;
   };
+  static absl::StatusOr<Clause> ParseClause(const TableSchema& table, const Json& json,
+                                            std::map<std::string, Uuid, std::less<>>* symbols);
   static constexpr size_t kUuidColumn = static_cast<size_t>(-2);
   static constexpr size_t kVersionColumn = static_cast<size_t>(-3);
 

@@ -1,12 +1,13 @@
 // The file of a database: OVSDB's log format (ovsdb(5)), which ovsdb-tool and ovsdb-server read and write too.
 //
-// A record is a line "OVSDB JSON <length> <sha1>\n" (length in bytes of the JSON text, SHA-1 of it in 40 hex digits)
-// followed by that JSON text. The first record is the schema, each further one a transaction: an object of tables to
-// objects of row UUIDs to null (deleted) or to the columns that are new or changed, with "_date" (milliseconds since
-// 1970) and "_comment". Records of ovsdb-tool since 2.12 write of sets and maps only the difference when "_is_diff" is
-// true. Clustered files ("OVSDB CLUSTER") are refused by name.
+// A record is a line "OVSDB JSON <length> <sha1>\n" (length in bytes of the JSON text with the newline that ends it,
+// SHA-1 of that in 40 hex digits) followed by that JSON text. The first record is the schema, each further one a
+// transaction: an object of tables to objects of row UUIDs to null (deleted) or to the columns that are new or changed,
+// with "_date" (milliseconds since 1970) and "_comment". Records of ovsdb-tool since 2.12 write of sets and maps only
+// the difference when "_is_diff" is true. Clustered files ("OVSDB CLUSTER") are refused by name.
 //
-// One thread. The file is locked (fcntl, "<dir>/.<name>.~lock~" as ovsdb-server does) while it is open.
+// One thread. The file is locked (fcntl, "<dir>/.<name>.~lock~" as ovsdb-server does) while it is open. A symbolic link
+// is followed: the lock and temporary files are beside the file that it leads to.
 #pragma once
 
 #include <memory>
@@ -23,12 +24,15 @@ class LogFile {
     std::unique_ptr<Database> database;
     // What was cut off the end (a torn or damaged last record): "" or one line for the log.
     std::string repaired;
+    // That the file was converted from an older schema: "" or one line for the log.
+    std::string converted;
   };
 
   // Opens `path` and reads it whole; creates it with `schema` where there is none. A file whose schema's version is
   // older than `schema` is converted (missing columns get defaults; the file is rewritten). A damaged record is cut off
   // with everything behind it, and reported; what came before is kept. A file that is locked, not OVSDB's, or not
-  // writable is an error that says so; it is left as it is.
+  // writable is an error that says so; it is left as it is. So is one with a whole record that the schema has no place
+  // for.
   static absl::StatusOr<Opened> Open(const std::string& path, const DatabaseSchema& schema);
   ~LogFile();
   LogFile(const LogFile&) = delete;
@@ -42,7 +46,7 @@ class LogFile {
   // size then, as ovsdb-server's).
   bool ShouldCompact() const;
   // Rewrites the file as the schema and one record with all rows, beside it, and renames it over the old one. After an
-  // error the old one is still in use.
+  // error the old one is still in use, unless it was only that the directory could not be flushed to disk.
   absl::Status Compact(const Database& database);
 
   const std::string& path() const;
