@@ -1,8 +1,12 @@
 // A pool of equal buffers carved from one mapping, for one owner thread.
 //
 // The owner allocates from a LIFO (the buffer freed last is the one still in cache). Other threads return buffers to a
-// lock-free stack that the owner drains when its own list runs dry. The number of buffers is fixed when the pool is
-// made: an empty pool answers nullptr and counts it, and recovers as soon as packets come home.
+// lock-free stack that the owner drains when its own list runs dry. The number of buffers has a limit that is set when
+// the pool is made: at the limit an empty pool answers nullptr and counts it, and recovers as soon as packets come
+// home.
+//
+// Memory follows use: buffers are made from front to back, a few at a time, when there is none to hand out. What was
+// once touched stays until the pool goes. A large pool lies in huge pages where the kernel has them.
 //
 // Buffers are strided by an odd number of cache lines, so that the headers of one batch fall into different cache sets.
 //
@@ -24,7 +28,7 @@ namespace sluice {
 class SlabPool final : public PacketPool {
  public:
   struct Options {
-    uint32_t count = 0;      // buffers
+    uint32_t count = 0;      // buffers at most
     uint32_t data_size = 0;  // bytes for data behind the headroom
     uint32_t headroom = 0;   // bytes kept free in front
   };
@@ -34,7 +38,10 @@ class SlabPool final : public PacketPool {
   };
   using Ptr = std::unique_ptr<SlabPool, Retirer>;
 
-  // Fails with kResourceExhausted when the memory cannot be mapped. Memory is touched on first use only.
+  // How many buffers are made when there is none.
+  static constexpr uint32_t kMadeAtOnce = 16;
+
+  // Fails with kResourceExhausted when the memory cannot be mapped. Touches none of it.
   static absl::StatusOr<Ptr> Create(const Options& options);
 
   // The thread that allocates and whose frees take the short way. Set once by the thread itself before its first
@@ -61,12 +68,13 @@ class SlabPool final : public PacketPool {
 
   uint64_t empty_count() const { return empty_count_; }  // owner thread, or approximate
   uint32_t count() const { return options_.count; }
+  uint32_t made_count() const { return made_; }  // buffers that exist: the most that were out at once, about
   uint32_t data_size() const { return options_.data_size; }
   // Buffers not in the pool. Exact only while no other thread frees. Owner thread.
   uint32_t OutstandingCount();
 
  private:
-  explicit SlabPool(const Options& options);
+  SlabPool(const Options& options, uint8_t* memory, size_t memory_size);
   ~SlabPool() override;
 
   static constexpr int64_t kBias = int64_t{1} << 40;
@@ -77,6 +85,8 @@ class SlabPool final : public PacketPool {
   void Poison(DpPacket* buffer) const;
   void Unpoison(DpPacket* buffer) const;
   bool Refill();
+  void DrainReturned();
+  void MakeBuffers();
   void Retire();
   void ReturnRemotely(DpPacket* buffer);
 
@@ -84,9 +94,11 @@ class SlabPool final : public PacketPool {
   std::atomic<const void*> owner_;
   DpPacket* free_ = nullptr;
   uint32_t free_count_ = 0;
+  uint32_t made_ = 0;
   uint64_t empty_count_ = 0;
-  uint8_t* memory_ = nullptr;
-  size_t memory_size_ = 0;
+  uint8_t* const memory_;  // as mapped
+  const size_t memory_size_;
+  uint8_t* const buffers_;  // where the first one is
   // Written by other threads: on a line of its own.
   alignas(64) std::atomic<DpPacket*> returned_{nullptr};
   // Minus one for each remote free, plus one for each buffer drained from returned_, on top of a bias that only

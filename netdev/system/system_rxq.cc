@@ -61,7 +61,7 @@ SystemRxq::~SystemRxq() { FileDescriptor unused(pending_.exchange(-1)); }
 
 void SystemRxq::Attach(PacketPools& pools) {
   pools_ = &pools;
-  depth_ = kSlots;
+  depth_ = deepest_ = kLeastDepth;
 }
 
 void SystemRxq::Detach() {
@@ -114,7 +114,8 @@ bool SystemRxq::Receive(RxBurst& burst, size_t max) {
     TakeSlot(i, burst);
   }
   uint64_t average = bytes / static_cast<uint64_t>(received) + 1;
-  depth_ = std::clamp<uint64_t>(kBurstBytes / average, kLeastDepth, kSlots);
+  if (static_cast<size_t>(received) == deepest_) deepest_ = std::min(2 * deepest_, kSlots);
+  depth_ = std::clamp<uint64_t>(kBurstBytes / average, kLeastDepth, deepest_);
   return static_cast<size_t>(received) == posted;
 }
 

@@ -5,7 +5,8 @@
 // because then the buffers that the last burst was sent from are home again and still in cache.
 //
 // How many messages one call asks for follows the last burst: about kBurstBytes of frames of that size, so that
-// super-packets stay within the processor's cache and small frames come in large batches.
+// super-packets stay within the processor's cache and small frames come in large batches. Its bound starts low and
+// doubles when a call gave so many, so that a queue with little traffic keeps few buffers posted.
 //
 // A queue holds up to RxBurst::kCapacity buffers of each pool while attached. With less it receives less per call, and
 // with none it reads and discards (kRxPoolEmpty), so that fresh packets are there when buffers come home.
@@ -62,8 +63,9 @@ class SystemRxq final : public NetdevRxq {
 
   PacketSocketCalls& calls_;
   PacketPools* pools_ = nullptr;
-  FileDescriptor active_;  // what the receiving thread reads
-  size_t depth_ = kSlots;
+  FileDescriptor active_;         // what the receiving thread reads
+  size_t depth_ = kLeastDepth;    // messages that the next call asks for
+  size_t deepest_ = kLeastDepth;  // and its bound: what the slots have been used for
   std::array<Slot, kSlots> slots_;
   std::array<mmsghdr, kSlots> messages_{};
 

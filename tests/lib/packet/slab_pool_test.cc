@@ -1,10 +1,12 @@
 #include "lib/packet/slab_pool.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
 #include <deque>
+#include <fstream>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -68,6 +70,51 @@ TEST(SlabPoolTest, GivesTheBufferFreedLast) {
   b.reset();
   a.reset();
   EXPECT_EQ(pool->Allocate().get(), last);
+}
+
+TEST(SlabPoolTest, MakesBuffersWhenThereIsNone) {
+  SlabPool::Ptr pool = MakePool(1000);
+  EXPECT_EQ(pool->made_count(), 0u);
+  for (int i = 0; i < 5000; ++i) pool->Allocate();
+  EXPECT_EQ(pool->made_count(), SlabPool::kMadeAtOnce);
+  std::vector<DpPacketPtr> packets;
+  for (uint32_t i = 0; i < 100; ++i) packets.push_back(pool->Allocate());
+  EXPECT_LT(pool->made_count(), 100 + SlabPool::kMadeAtOnce);
+  EXPECT_EQ(pool->OutstandingCount(), 100u);
+  packets.clear();
+  EXPECT_EQ(pool->OutstandingCount(), 0u);
+}
+
+TEST(SlabPoolTest, PrefersWhatCameHomeToWhatWasNeverUsed) {
+  SlabPool::Ptr pool = MakePool(1000);
+  std::vector<DpPacketPtr> packets;
+  while (packets.size() < SlabPool::kMadeAtOnce) packets.push_back(pool->Allocate());
+  DpPacket* home = packets.back().get();
+  std::thread([&packets] { packets.pop_back(); }).join();
+  EXPECT_EQ(pool->Allocate().get(), home);
+  EXPECT_EQ(pool->made_count(), SlabPool::kMadeAtOnce);
+}
+
+// Resident bytes of this process, from the second field of statm.
+size_t ResidentBytes() {
+  std::ifstream statm("/proc/self/statm");
+  size_t total = 0;
+  size_t resident = 0;
+  statm >> total >> resident;
+  return resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+TEST(SlabPoolTest, MemoryFollowsUse) {
+  constexpr size_t kMiB = size_t{1} << 20;
+  const size_t before = ResidentBytes();
+  auto pools = PacketPools::Create(16384, 4096);  // of 300 MiB
+  ASSERT_TRUE(pools.ok());
+  for (int i = 0; i < 1000; ++i) {
+    DpPacketPtr small = pools->small->Allocate();
+    DpPacketPtr large = pools->large->Allocate();
+    std::memset(large->data(), 1, PacketPools::kLargeDataSize);
+  }
+  EXPECT_LT(ResidentBytes() - before, 6 * kMiB);  // a huge page or two in each pool
 }
 
 TEST(SlabPoolTest, RefusesWhatCannotBeMapped) {
