@@ -1,15 +1,15 @@
 #include "ofproto/xlate/mac_table.h"
 
-#include <absl/base/thread_annotations.h>
 #include <absl/container/btree_set.h>
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/node_hash_map.h>
-#include <absl/synchronization/mutex.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <compare>
+#include <mutex>
+#include <tuple>
 #include <utility>
 
 #include "lib/base/hash.h"
@@ -20,6 +20,8 @@ namespace {
 using TimePoint = MacTable::Clock::time_point;
 
 constexpr size_t kShards = 64;  // a power of two
+// Entries that are removed without letting go of the lock that learning needs.
+constexpr size_t kAtOnce = 256;
 
 // VLAN and address in one word.
 uint64_t PackKey(uint16_t vlan, const MacAddress& mac) {
@@ -45,7 +47,7 @@ struct KeyHash {
 }  // namespace
 
 // Two levels of locks. A shard's lock guards the part of the map that the shard holds: lookups and refreshing take only
-// that. structure_ guards what orders the entries (ages, sizes of bundles): taken when the set of entries changes,
+// that. structure guards what orders the entries (ages, sizes of bundles): taken when the set of entries changes,
 // before any shard's lock. At most one shard's lock is held at a time.
 //
 // Refreshing only advances Entry::used. The place in the order, Entry::ordered, may thus be older than the truth, never
@@ -56,11 +58,11 @@ struct MacTable::Impl {
     bool is_static = false;
     TimePoint used;
     TimePoint locked_until;
-    TimePoint ordered;  // under structure_
+    TimePoint ordered;  // under structure
   };
   struct alignas(64) Shard {
-    mutable absl::Mutex mutex;
-    absl::node_hash_map<uint64_t, Entry, KeyHash> entries ABSL_GUARDED_BY(mutex);
+    mutable std::mutex mutex;
+    absl::node_hash_map<uint64_t, Entry, KeyHash> entries;
   };
   struct Place {
     TimePoint ordered;
@@ -75,30 +77,32 @@ struct MacTable::Impl {
 
   // The high bits of the hash, since the map uses the low ones.
   Shard& ShardOf(uint64_t key) { return shards[KeyHash()(key) >> 26 & (kShards - 1)]; }
-  size_t total() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(structure) { return dynamic_entries + static_entries; }
+  size_t total() const { return dynamic_entries + static_entries; }
 
   bool Change(uint64_t key, uint64_t bundle, bool gratuitous, TimePoint now, bool reflects);
-  void Put(uint64_t key, uint64_t bundle, TimePoint used) ABSL_EXCLUSIVE_LOCKS_REQUIRED(structure);
-  void Take(uint64_t key, uint64_t bundle, TimePoint ordered) ABSL_EXCLUSIVE_LOCKS_REQUIRED(structure);
-  void Resize(uint64_t bundle, size_t before, size_t after) ABSL_EXCLUSIVE_LOCKS_REQUIRED(structure);
-  Place OldestOf(Order& order) ABSL_EXCLUSIVE_LOCKS_REQUIRED(structure);
-  bool EvictOne() ABSL_EXCLUSIVE_LOCKS_REQUIRED(structure);
-  void Erase(uint64_t key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(structure);
+  void Put(uint64_t key, uint64_t bundle, TimePoint used);
+  void Take(uint64_t key, uint64_t bundle, TimePoint ordered);
+  void Resize(uint64_t bundle, size_t before, size_t after);
+  Place OldestOf(Order& order);
+  bool EvictOne();
+  void Erase(uint64_t key);
+  size_t ExpireSome(uint64_t bundle, TimePoint now, size_t most);
   template <typename Predicate>
-  size_t EraseIf(Predicate predicate) ABSL_EXCLUSIVE_LOCKS_REQUIRED(structure);
+  void EraseIf(Predicate predicate);
   void NextGeneration() { generation.fetch_add(1, std::memory_order_release); }
 
   std::array<Shard, kShards> shards;
   std::atomic<uint64_t> generation{1};
 
-  mutable absl::Mutex structure;
-  uint32_t max_entries ABSL_GUARDED_BY(structure);
-  std::chrono::seconds aging ABSL_GUARDED_BY(structure);
-  absl::flat_hash_map<uint64_t, Order> orders ABSL_GUARDED_BY(structure);  // by bundle, dynamic entries
-  absl::btree_set<Size> sizes ABSL_GUARDED_BY(structure);
-  size_t dynamic_entries ABSL_GUARDED_BY(structure) = 0;
-  size_t static_entries ABSL_GUARDED_BY(structure) = 0;
-  Statistics counts ABSL_GUARDED_BY(structure);
+  mutable std::mutex structure;
+  // All below is guarded by it, and functions that touch it are called under it.
+  uint32_t max_entries;
+  std::chrono::seconds aging;
+  absl::flat_hash_map<uint64_t, Order> orders;  // by bundle, dynamic entries
+  absl::btree_set<Size> sizes;
+  size_t dynamic_entries = 0;
+  size_t static_entries = 0;
+  Statistics counts;
 };
 
 // The bookkeeping of one dynamic entry, at its place in the order.
@@ -127,7 +131,7 @@ MacTable::Impl::Place MacTable::Impl::OldestOf(Order& order) {
   for (;;) {
     Place oldest = *order.begin();
     Shard& shard = ShardOf(oldest.key);
-    absl::MutexLock lock(&shard.mutex);
+    std::lock_guard lock(shard.mutex);
     Entry& entry = shard.entries.find(oldest.key)->second;
     if (entry.used <= oldest.ordered) return oldest;
     order.erase(order.begin());
@@ -145,7 +149,7 @@ bool MacTable::Impl::EvictOne() {
 
 void MacTable::Impl::Erase(uint64_t key) {
   Shard& shard = ShardOf(key);
-  absl::MutexLock lock(&shard.mutex);
+  std::lock_guard lock(shard.mutex);
   auto found = shard.entries.find(key);
   if (found->second.is_static) {
     --static_entries;
@@ -156,25 +160,50 @@ void MacTable::Impl::Erase(uint64_t key) {
   NextGeneration();
 }
 
+// Takes structure itself, and lets go of it now and then.
 template <typename Predicate>
-size_t MacTable::Impl::EraseIf(Predicate predicate) {
-  std::vector<uint64_t> keys;
+void MacTable::Impl::EraseIf(Predicate predicate) {
   for (Shard& shard : shards) {
-    absl::MutexLock lock(&shard.mutex);
-    for (const auto& [key, entry] : shard.entries) {
-      if (predicate(entry)) keys.push_back(key);
+    std::vector<uint64_t> keys;
+    {
+      std::lock_guard lock(shard.mutex);
+      for (const auto& [key, entry] : shard.entries) {
+        if (predicate(entry)) keys.push_back(key);
+      }
+    }
+    for (size_t from = 0; from < keys.size(); from += kAtOnce) {
+      std::lock_guard structure_lock(structure);
+      for (size_t i = from; i < std::min(from + kAtOnce, keys.size()); ++i) {
+        std::unique_lock lock(shard.mutex);
+        auto found = shard.entries.find(keys[i]);
+        bool still = found != shard.entries.end() && predicate(found->second);
+        lock.unlock();
+        if (still) Erase(keys[i]);
+      }
     }
   }
-  for (uint64_t key : keys) Erase(key);
-  return keys.size();
+}
+
+// Of one bundle, and at most so many. What looks young is: places are never newer than the truth.
+size_t MacTable::Impl::ExpireSome(uint64_t bundle, TimePoint now, size_t most) {
+  size_t expired = 0;
+  for (; expired < most; ++expired) {
+    auto found = orders.find(bundle);  // gone with its last entry
+    if (found == orders.end() || found->second.begin()->ordered + aging > now) break;
+    Place oldest = OldestOf(found->second);
+    if (oldest.ordered + aging > now) break;
+    Erase(oldest.key);
+  }
+  counts.expired += expired;
+  return expired;
 }
 
 // Learns what is not just a refresh: a new address or a move.
 bool MacTable::Impl::Change(uint64_t key, uint64_t bundle, bool gratuitous, TimePoint now, bool reflects) {
-  absl::MutexLock structure_lock(&structure);
+  std::lock_guard structure_lock(structure);
   Shard& shard = ShardOf(key);
   {
-    absl::MutexLock lock(&shard.mutex);
+    std::lock_guard lock(shard.mutex);
     auto found = shard.entries.find(key);
     if (found != shard.entries.end()) {
       Entry& entry = found->second;
@@ -194,7 +223,7 @@ bool MacTable::Impl::Change(uint64_t key, uint64_t bundle, bool gratuitous, Time
   while (total() >= max_entries) {
     if (!EvictOne()) return false;  // all of them are static
   }
-  absl::MutexLock lock(&shard.mutex);
+  std::lock_guard lock(shard.mutex);
   TimePoint locked_until = gratuitous && !reflects ? now + kGratuitousLock : TimePoint();
   shard.entries.emplace(key, Entry{.bundle = bundle, .used = now, .locked_until = locked_until, .ordered = now});
   Put(key, bundle, now);
@@ -212,7 +241,7 @@ std::optional<uint64_t> MacTable::Lookup(uint16_t vlan, const MacAddress& mac) c
   if (IsMulticast(mac)) return std::nullopt;
   uint64_t key = PackKey(vlan, mac);
   const Impl::Shard& shard = impl_->ShardOf(key);
-  absl::ReaderMutexLock lock(&shard.mutex);
+  std::lock_guard lock(shard.mutex);
   auto found = shard.entries.find(key);
   if (found == shard.entries.end()) return std::nullopt;
   return found->second.bundle;
@@ -224,7 +253,7 @@ bool MacTable::Learn(uint16_t vlan, const MacAddress& mac, uint64_t bundle, bool
   uint64_t key = PackKey(vlan, mac);
   Impl::Shard& shard = impl_->ShardOf(key);
   {
-    absl::MutexLock lock(&shard.mutex);
+    std::lock_guard lock(shard.mutex);
     auto found = shard.entries.find(key);
     if (found != shard.entries.end()) {
       Impl::Entry& entry = found->second;
@@ -244,7 +273,7 @@ void MacTable::Refresh(uint16_t vlan, const MacAddress& mac, uint64_t bundle, Ti
   uint64_t key = PackKey(vlan, mac);
   Impl::Shard& shard = impl_->ShardOf(key);
   {
-    absl::MutexLock lock(&shard.mutex);
+    std::lock_guard lock(shard.mutex);
     auto found = shard.entries.find(key);
     if (found == shard.entries.end()) return;
     Impl::Entry& entry = found->second;
@@ -258,10 +287,14 @@ void MacTable::Refresh(uint16_t vlan, const MacAddress& mac, uint64_t bundle, Ti
 }
 
 void MacTable::SetLimits(uint32_t max_entries, std::chrono::seconds aging) {
-  absl::MutexLock lock(&impl_->structure);
-  impl_->max_entries = max_entries;
-  impl_->aging = aging;
-  while (impl_->total() > max_entries && impl_->EvictOne()) {
+  {
+    std::lock_guard lock(impl_->structure);
+    impl_->max_entries = max_entries;
+    impl_->aging = aging;
+  }
+  for (bool fits = false; !fits;) {
+    std::lock_guard lock(impl_->structure);
+    for (size_t i = 0; i < kAtOnce && !fits; ++i) fits = impl_->total() <= max_entries || !impl_->EvictOne();
   }
 }
 
@@ -269,10 +302,10 @@ void MacTable::AddStatic(uint16_t vlan, const MacAddress& mac, uint64_t bundle) 
   if (IsMulticast(mac)) return;
   uint64_t key = PackKey(vlan, mac);
   Impl& impl = *impl_;
-  absl::MutexLock structure_lock(&impl.structure);
+  std::lock_guard structure_lock(impl.structure);
   Impl::Shard& shard = impl.ShardOf(key);
   {
-    absl::MutexLock lock(&shard.mutex);
+    std::lock_guard lock(shard.mutex);
     auto [found, is_new] = shard.entries.try_emplace(key);
     Impl::Entry& entry = found->second;
     if (entry.is_static && entry.bundle == bundle) return;
@@ -287,45 +320,42 @@ void MacTable::AddStatic(uint16_t vlan, const MacAddress& mac, uint64_t bundle) 
 
 bool MacTable::Remove(uint16_t vlan, const MacAddress& mac) {
   uint64_t key = PackKey(vlan, mac);
-  absl::MutexLock structure_lock(&impl_->structure);
+  std::lock_guard structure_lock(impl_->structure);
   {
     const Impl::Shard& shard = impl_->ShardOf(key);
-    absl::ReaderMutexLock lock(&shard.mutex);
+    std::lock_guard lock(shard.mutex);
     if (!shard.entries.contains(key)) return false;
   }
-  // Entries come and go only under structure_, which is held.
+  // Entries come and go only under structure, which is held.
   impl_->Erase(key);
   return true;
 }
 
 void MacTable::RemoveBundle(uint64_t bundle) {
-  absl::MutexLock lock(&impl_->structure);
   impl_->EraseIf([bundle](const Impl::Entry& entry) { return entry.bundle == bundle; });
 }
 
 void MacTable::Flush() {
-  absl::MutexLock lock(&impl_->structure);
   impl_->EraseIf([](const Impl::Entry& entry) { return !entry.is_static; });
 }
 
 size_t MacTable::Expire(TimePoint now) {
   Impl& impl = *impl_;
-  absl::MutexLock lock(&impl.structure);
   std::vector<uint64_t> bundles;
-  bundles.reserve(impl.orders.size());
-  for (const auto& [bundle, order] : impl.orders) bundles.push_back(bundle);
+  {
+    std::lock_guard lock(impl.structure);
+    bundles.reserve(impl.orders.size());
+    for (const auto& [bundle, order] : impl.orders) bundles.push_back(bundle);
+  }
   size_t expired = 0;
   for (uint64_t bundle : bundles) {
-    // An order is gone with its last entry. What looks young is: places are never newer than the truth.
-    for (auto found = impl.orders.find(bundle); found != impl.orders.end(); found = impl.orders.find(bundle)) {
-      if (found->second.begin()->ordered + impl.aging > now) break;
-      Impl::Place oldest = impl.OldestOf(found->second);
-      if (oldest.ordered + impl.aging > now) break;
-      impl.Erase(oldest.key);
-      ++expired;
+    size_t some = kAtOnce;
+    while (some == kAtOnce) {
+      std::lock_guard lock(impl.structure);
+      some = impl.ExpireSome(bundle, now, kAtOnce);
+      expired += some;
     }
   }
-  impl.counts.expired += expired;
   return expired;
 }
 
@@ -334,7 +364,7 @@ uint64_t MacTable::generation() const { return impl_->generation.load(std::memor
 std::vector<MacTable::Entry> MacTable::Entries(TimePoint now) const {
   std::vector<std::pair<TimePoint, Entry>> found;
   for (const Impl::Shard& shard : impl_->shards) {
-    absl::ReaderMutexLock lock(&shard.mutex);
+    std::lock_guard lock(shard.mutex);
     for (const auto& [key, entry] : shard.entries) {
       auto age = std::chrono::duration_cast<std::chrono::milliseconds>(now - entry.used);
       bool has_age = !entry.is_static && age.count() > 0;
@@ -355,7 +385,7 @@ std::vector<MacTable::Entry> MacTable::Entries(TimePoint now) const {
 }
 
 MacTable::Statistics MacTable::statistics() const {
-  absl::MutexLock lock(&impl_->structure);
+  std::lock_guard lock(impl_->structure);
   Statistics statistics = impl_->counts;
   statistics.entries = impl_->total();
   statistics.static_entries = impl_->static_entries;
@@ -364,7 +394,7 @@ MacTable::Statistics MacTable::statistics() const {
 }
 
 void MacTable::ClearStatistics() {
-  absl::MutexLock lock(&impl_->structure);
+  std::lock_guard lock(impl_->structure);
   impl_->counts = Statistics();
 }
 
