@@ -45,7 +45,7 @@ struct OvsdbClient::Impl : std::enable_shared_from_this<OvsdbClient::Impl>, Clie
       return;
     }
     SLUICE_LOG(log_module, kInfo, "{}: connected", remote());
-    last_logged.clear();
+    last_logged.erase(remote());
     session = std::make_shared<ClientSession>(loop, *std::move(stream), options, replica_state, *this);
     session->Start();
     SetState(State::kSynchronizing);
@@ -93,9 +93,10 @@ struct OvsdbClient::Impl : std::enable_shared_from_this<OvsdbClient::Impl>, Clie
   // The connection or the attempt is over: goes on to the next remote, after a pause when all have failed.
   void OnFailure(const absl::Status& status) {
     last_error = status;
-    if (last_logged != Message(status)) {
-      last_logged = Message(status);
-      SLUICE_LOG(log_module, kWarn, "{}", last_logged);
+    // A server that stays away is told once.
+    if (std::string& logged = last_logged[remote()]; logged != Message(status)) {
+      logged = Message(status);
+      SLUICE_LOG(log_module, kWarn, "{}", logged);
     }
     ++next_remote;
     ++failures;
@@ -150,7 +151,7 @@ struct OvsdbClient::Impl : std::enable_shared_from_this<OvsdbClient::Impl>, Clie
   std::function<void()> on_state_change;
   State state = State::kConnecting;
   absl::Status last_error;
-  std::string last_logged;
+  std::map<std::string, std::string> last_logged;  // by remote, since it was connected
   bool has_lock = false;
   bool ready_once = false;
   bool ended = false;  // the client is destroyed, or being so

@@ -266,7 +266,11 @@ absl::Status ClientSession::TakeContents(size_t method, const Json& result, bool
     if (!result.is_array() || result.size() != 3 || !result[0].is_boolean() || !result[1].is_string()) {
       return InvalidArgument("monitor_cond_since: the reply is not [found, last-txn-id, table-updates2]");
     }
-    found = result[0].get<bool>() && same_schema_;
+    found = result[0].get<bool>();
+    if (found && (!same_schema_ || state_.last_id.empty())) {
+      return InvalidArgument(
+          "monitor_cond_since: the reply has the changes since a transaction that was not asked for");
+    }
     last_id = result[1].get<std::string>();
     updates = &result[2];
   }
