@@ -12,9 +12,11 @@ VlanTag MakeTag(Be16 tpid, Be16 tci, VlanTag::PriorityFrom from) {
           .priority_from = from};
 }
 
-// A native port carries its native VLAN whether or not it is among those that it trunks.
+// A native port carries its native VLAN whether or not it is among those that it trunks, and not VLAN 0 (unless that is
+// the native one): on its wire a frame without a tag is in the native VLAN.
 bool Trunks(const XBundle& bundle, uint16_t vlan) {
-  return bundle.trunks.test(vlan) || (bundle.mode != VlanMode::kTrunk && vlan == bundle.tag);
+  if (bundle.mode == VlanMode::kTrunk) return bundle.trunks.test(vlan);
+  return vlan == bundle.tag || (vlan != 0 && bundle.trunks.test(vlan));
 }
 
 bool ShowsOuterTag(const XBundle& bundle, uint16_t vlan) {
@@ -108,6 +110,9 @@ TagStack TagsOnOutput(const XBundle& bundle, const BridgeTags& tags, const TagSt
   VlanTag outer;
   if (ShowsOuterTag(bundle, tags.vlan())) {
     outer = tags.outer;
+  } else if (bundle.mode == VlanMode::kAccess) {
+    // No headers, not even those of mirrored packets that it would not carry otherwise.
+    out = TagStack();
   } else if (!out.empty()) {
     // What a tunnel port hides is all that it changes; elsewhere a customer's priority tag is one like any other.
     if (bundle.mode == VlanMode::kDot1qTunnel || out.top().id != 0) return out;

@@ -39,16 +39,16 @@ struct Row {
 };
 
 constexpr Row kTwoTags[] = {
-    // A trunk: VLAN 0 if there is no header.
-    {1, "-", "11(-) 12(-) 13(-)"},
+    // A trunk: VLAN 0 if there is no header. Native ports do not have VLAN 0.
+    {1, "-", "11(-) 12(-)"},
     {1, "10", "2(-) 3(10) 4(-) 5(10) 6(-) 9(-) 10(-) 11(10) 12(10) 13(-)"},
     {1, "10.5", "2(-) 3(10.5) 4(-) 5(10.5) 6(-) 9(0.5) 10(0.5) 11(10.5) 12(10.5) 13(0.5)"},
     {1, "20", "3(20) 4(20) 5(20) 8(-) 11(20) 12(20) 13(20)"},
     {1, "30", "11(30) 12(30) 13(30)"},
     {1, "4095", "11(4095) 12(4095) 13(4095)"},
     // Priority-tagged frames are in VLAN 0. "if-nonzero" drops a header that says nothing, "always" retains it.
-    {1, "0", "11(-) 12(0) 13(0)"},
-    {1, "0.5", "11(0.5) 12(0.5) 13(0.5)"},
+    {1, "0", "11(-) 12(0)"},
+    {1, "0.5", "11(0.5) 12(0.5)"},
     // The TPID stays.
     {1, "10a", "2(-) 3(10a) 4(-) 5(10a) 6(-) 9(-) 10(-) 11(10a) 12(10a) 13(-)"},
     // Double-tagged frames: not at access ports; a tunnel exposes the customer's tag, if the port has that VLAN.
