@@ -56,10 +56,10 @@ absl::StatusOr<std::unique_ptr<Datapath>> Datapath::Create(std::string name, con
 }
 
 Datapath::~Datapath() {
-  while (!ports_.empty()) {
-    Withdraw(*ports_.begin()->second);
-    ports_.erase(ports_.begin());
-  }
+  std::vector<Port*> leaving;
+  for (auto& [number, port] : ports_) leaving.push_back(port.get());
+  Withdraw(leaving);
+  ports_.clear();
   pmds_.clear();
 }
 
@@ -309,50 +309,84 @@ absl::Status Datapath::OpenSlots(Port& port) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<uint32_t> Datapath::AddPort(const std::string& name, std::string_view type, const NetdevOptions& options,
-                                           std::optional<uint32_t> number) {
+absl::StatusOr<Port*> Datapath::MakePort(const PortRequest& request) {
+  const std::string& name = request.name;
   if (FindPort(name) != nullptr) return AlreadyExists("port {} is in datapath {} already", name, name_);
-  auto picked = PickNumber(name, number);
-  if (!picked.ok()) return picked.status();
-  NetdevOptions device_options = options;
+  auto number = PickNumber(name, request.number);
+  if (!number.ok()) return number.status();
+  NetdevOptions device_options = request.options;
   PortConfig port_config;
   SLUICE_RETURN_IF_ERROR(TakePortConfig(name, device_options, port_config));
-  auto netdev = OpenNetdev(name, type, device_options);
+  auto netdev = OpenNetdev(name, request.type, device_options);
   if (!netdev.ok()) return netdev.status();
 
-  auto port = std::make_unique<Port>(*picked, *std::move(netdev), options, std::move(port_config));
+  auto port = std::make_unique<Port>(*number, *std::move(netdev), request.options, std::move(port_config));
   port->ApplyTso(config_.tso);
   SLUICE_RETURN_IF_ERROR(OpenSlots(*port));
-  for (Pmd& pmd : pmds_) {
-    pmd.thread->Call([&] { pmd.thread->SetPort(*picked, &port->slot(pmd.thread->slot())); });
-  }
   if (config_.link_monitor != nullptr) {
     port->set_watch(config_.link_monitor->WatchName(name, [this, raw = port.get()] { OnLinkChange(*raw); }));
   }
-  ports_[*picked] = std::move(port);
-  if (!number) next_number_ = *picked % kMaxPorts + 1;
-  Assign();
-  return *picked;
+  if (!request.number) next_number_ = *number % kMaxPorts + 1;
+  return (ports_[*number] = std::move(port)).get();
 }
 
-// No thread has anything of the port any more when this returns.
-void Datapath::Withdraw(Port& port) {
+std::vector<absl::StatusOr<uint32_t>> Datapath::AddPorts(absl::Span<const PortRequest> requests) {
+  std::vector<absl::StatusOr<uint32_t>> answers;
+  std::vector<Port*> made;
+  for (const PortRequest& request : requests) {
+    auto port = MakePort(request);
+    if (!port.ok()) {
+      answers.emplace_back(port.status());
+      continue;
+    }
+    answers.emplace_back((*port)->number());
+    made.push_back(*port);
+  }
+  if (made.empty()) return answers;
+  for (Pmd& pmd : pmds_) {
+    pmd.thread->Call([&] {
+      for (Port* port : made) pmd.thread->SetPort(port->number(), &port->slot(pmd.thread->slot()));
+    });
+  }
+  Assign();
+  return answers;
+}
+
+absl::StatusOr<uint32_t> Datapath::AddPort(const std::string& name, std::string_view type, const NetdevOptions& options,
+                                           std::optional<uint32_t> number) {
+  PortRequest request{.name = name, .type = std::string(type), .options = options, .number = number};
+  return std::move(AddPorts({&request, 1})[0]);
+}
+
+void Datapath::Withdraw(absl::Span<Port* const> ports) {
   std::vector<PortRxq*> queues;
-  for (auto& rxq : port.rxqs()) queues.push_back(rxq.get());
+  for (Port* port : ports) {
+    for (auto& rxq : port->rxqs()) queues.push_back(rxq.get());
+  }
   StopPolling(queues);
   for (Pmd& pmd : pmds_) {
-    pmd.thread->Call([&] { pmd.thread->SetPort(port.number(), nullptr); });
-    port.CloseSlot(pmd.thread->slot());
+    pmd.thread->Call([&] {
+      for (Port* port : ports) pmd.thread->SetPort(port->number(), nullptr);
+    });
+    for (Port* port : ports) port->CloseSlot(pmd.thread->slot());
   }
-  AddToConservation(gone_, port);
+  for (Port* port : ports) AddToConservation(gone_, *port);
+}
+
+void Datapath::RemovePorts(absl::Span<const uint32_t> numbers) {
+  std::vector<Port*> leaving;
+  for (uint32_t number : numbers) {
+    if (Port* port = FindPort(number)) leaving.push_back(port);
+  }
+  if (leaving.empty()) return;
+  Withdraw(leaving);
+  for (Port* port : leaving) ports_.erase(port->number());
+  Assign();
 }
 
 absl::Status Datapath::RemovePort(uint32_t number) {
-  auto it = ports_.find(number);
-  if (it == ports_.end()) return NotFound("datapath {} has no port {}", name_, number);
-  Withdraw(*it->second);
-  ports_.erase(it);
-  Assign();
+  if (FindPort(number) == nullptr) return NotFound("datapath {} has no port {}", name_, number);
+  RemovePorts({&number, 1});
   return absl::OkStatus();
 }
 
@@ -373,8 +407,9 @@ absl::Status Datapath::SetPortOptions(uint32_t number, const NetdevOptions& opti
 void Datapath::OnLinkChange(Port& port) {
   port.netdev().OnLinkChange();
   // A device that came back may have come with other descriptors.
-  for (Pmd& pmd : pmds_) {
-    pmd.thread->Call([&] { pmd.thread->RefreshDescriptors(); });
+  for (auto& rxq : port.rxqs()) {
+    if (rxq->thread == nullptr) continue;
+    rxq->thread->Call([&] { rxq->thread->RefreshDescriptor(&rxq->polled); });
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
+#include <absl/types/span.h>
 
 #include <cstdint>
 #include <functional>
@@ -77,6 +78,16 @@ class Datapath {
   absl::StatusOr<uint32_t> AddPort(const std::string& name, std::string_view type, const NetdevOptions& options,
                                    std::optional<uint32_t> number = std::nullopt);
   absl::Status RemovePort(uint32_t number);
+  // The same for many ports at once: the threads are told, and the queues distributed, once and not per port. One that
+  // fails leaves the others alone: its answer is in its place. Numbers of ports that are not there are passed over.
+  struct PortRequest {
+    std::string name;
+    std::string type;
+    NetdevOptions options;
+    std::optional<uint32_t> number;
+  };
+  std::vector<absl::StatusOr<uint32_t>> AddPorts(absl::Span<const PortRequest> requests);
+  void RemovePorts(absl::Span<const uint32_t> numbers);
   // `options`: all of them; those not named go back to their defaults.
   absl::Status SetPortOptions(uint32_t number, const NetdevOptions& options);
   Port* FindPort(uint32_t number) const;
@@ -118,7 +129,10 @@ class Datapath {
   size_t FreeSlot(const std::vector<Pmd>& starting) const;
   absl::StatusOr<uint32_t> PickNumber(const std::string& port_name, std::optional<uint32_t> wanted) const;
   absl::Status OpenSlots(Port& port);
-  void Withdraw(Port& port);
+  // A port as `request` has it, in ports_, of which no thread knows yet.
+  absl::StatusOr<Port*> MakePort(const PortRequest& request);
+  // No thread has anything of the ports any more when this returns.
+  void Withdraw(absl::Span<Port* const> ports);
   void StopPolling(const std::vector<PortRxq*>& queues);
   // Computes and applies who polls what. Returns how many queues changed their thread.
   size_t Assign();

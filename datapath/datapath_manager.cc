@@ -40,13 +40,36 @@ absl::Status DatapathManager::Remove(std::string_view name) {
   return absl::OkStatus();
 }
 
+absl::Status DatapathManager::CheckElsewhere(const Datapath& datapath, std::string_view port_name) const {
+  for (const auto& [other_name, other] : datapaths_) {
+    if (other.get() == &datapath || other->FindPort(port_name) == nullptr) continue;
+    return AlreadyExists("port {} is in datapath {} already: delete it there first", port_name, other_name);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<uint32_t> DatapathManager::AddPort(Datapath& datapath, const std::string& name, std::string_view type,
                                                   const NetdevOptions& options, std::optional<uint32_t> number) const {
-  for (const auto& [other_name, other] : datapaths_) {
-    if (other.get() == &datapath || other->FindPort(name) == nullptr) continue;
-    return AlreadyExists("port {} is in datapath {} already: delete it there first", name, other_name);
-  }
+  SLUICE_RETURN_IF_ERROR(CheckElsewhere(datapath, name));
   return datapath.AddPort(name, type, options, number);
+}
+
+std::vector<absl::StatusOr<uint32_t>> DatapathManager::AddPorts(
+    Datapath& datapath, absl::Span<const Datapath::PortRequest> requests) const {
+  std::vector<absl::StatusOr<uint32_t>> answers(requests.size(), uint32_t{0});
+  std::vector<Datapath::PortRequest> accepted;
+  std::vector<size_t> places;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    if (absl::Status elsewhere = CheckElsewhere(datapath, requests[i].name); !elsewhere.ok()) {
+      answers[i] = elsewhere;
+      continue;
+    }
+    accepted.push_back(requests[i]);
+    places.push_back(i);
+  }
+  auto added = datapath.AddPorts(accepted);
+  for (size_t i = 0; i < added.size(); ++i) answers[places[i]] = std::move(added[i]);
+  return answers;
 }
 
 absl::StatusOr<Datapath*> DatapathManager::Find(std::string_view name) const {

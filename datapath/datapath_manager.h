@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "datapath/datapath.h"
 
@@ -29,6 +30,9 @@ class DatapathManager {
   // Datapath::AddPort(). A device is a port of one datapath only: two would both take every frame.
   absl::StatusOr<uint32_t> AddPort(Datapath& datapath, const std::string& name, std::string_view type,
                                    const NetdevOptions& options, std::optional<uint32_t> number) const;
+  // Datapath::AddPorts(), by the same rule.
+  std::vector<absl::StatusOr<uint32_t>> AddPorts(Datapath& datapath,
+                                                 absl::Span<const Datapath::PortRequest> requests) const;
   // "" means the only one there is.
   absl::StatusOr<Datapath*> Find(std::string_view name) const;
   const std::map<std::string, std::unique_ptr<Datapath>, std::less<>>& datapaths() const { return datapaths_; }
@@ -45,6 +49,9 @@ class DatapathManager {
   void PollLinks();
 
  private:
+  // kAlreadyExists if another datapath has a port of this name.
+  absl::Status CheckElsewhere(const Datapath& datapath, std::string_view port_name) const;
+
   DatapathConfig config_;
   std::map<std::string, std::unique_ptr<Datapath>, std::less<>> datapaths_;  // by name without type
 };

@@ -11,12 +11,14 @@ namespace sluice {
 // DpFlow
 // ------------------------------------------------------------------------------------------------------------------
 
-DpFlow::DpFlow(const Ufid& ufid, const Match& match, ActionList actions, size_t thread_slots)
+DpFlow::DpFlow(const Ufid& ufid, const Match& match, ActionList actions, size_t thread_slots,
+               std::unique_ptr<FlowData> data)
     : hash_(MaskedHash(match.key, match.mask)),
       actions_(new ActionList(std::move(actions))),
       stats_(new StatsSlots()),
       ufid_(ufid),
-      match_(match) {
+      match_(match),
+      data_(std::move(data)) {
   for (uint32_t i = 0; i < FlowKey::kWords; ++i) {
     if (uint64_t mask = match.mask.Word(i); mask != 0) {
       words_[match_words_++] = {.mask = mask, .value = match.key.Word(i), .index = i};
@@ -113,7 +115,8 @@ DpFlow* FlowTable::FindLocked(const Match& match) {
   return nullptr;
 }
 
-absl::StatusOr<DpFlow*> FlowTable::Insert(const Match& match, ActionList actions, const Ufid& ufid) {
+absl::StatusOr<DpFlow*> FlowTable::Insert(const Match& match, ActionList actions, const Ufid& ufid,
+                                          std::unique_ptr<FlowData> data) {
   std::lock_guard lock(mutex_);
   if (by_ufid_.contains(ufid)) {
     return AlreadyExists("flow {} exists already: modify it, or delete it first", FormatUfid(ufid));
@@ -121,8 +124,10 @@ absl::StatusOr<DpFlow*> FlowTable::Insert(const Match& match, ActionList actions
   if (FindLocked(match) != nullptr) {
     return AlreadyExists("flow {} exists already: modify it, or delete it first", FormatMatch(match, {}));
   }
-  auto* flow = new DpFlow(ufid, match, std::move(actions), thread_slots_);
+  auto* flow = new DpFlow(ufid, match, std::move(actions), thread_slots_, std::move(data));
   by_ufid_[ufid] = flow;
+  flow->place_ = in_order_.size();
+  in_order_.push_back(flow);
   FindOrMakeSubtable(match.mask)->Insert(flow);
   flow_count_.store(by_ufid_.size(), std::memory_order_relaxed);
   return flow;
@@ -148,7 +153,7 @@ absl::Status FlowTable::ModifyByUfid(const Ufid& ufid, ActionList actions, bool 
   return ReplaceActions(*it->second, std::move(actions), clear_stats);
 }
 
-absl::StatusOr<FlowStats> FlowTable::RemoveLocked(DpFlow* flow) {
+FlowStats FlowTable::RemoveLocked(DpFlow* flow) {
   auto owner = std::find_if(owned_subtables_.begin(), owned_subtables_.end(),
                             [&](const auto& subtable) { return subtable->mask() == flow->mask(); });
   (*owner)->Remove(flow);
@@ -160,27 +165,63 @@ absl::StatusOr<FlowStats> FlowTable::RemoveLocked(DpFlow* flow) {
     owned_subtables_.erase(owner);
   }
   by_ufid_.erase(flow->ufid());
+  in_order_.back()->place_ = flow->place_;
+  in_order_[flow->place_] = in_order_.back();
+  in_order_.pop_back();
   flow_count_.store(by_ufid_.size(), std::memory_order_relaxed);
-  // Before the flow is handed to RCU: a thread that is quiescent afterwards sees the new generation, and its cache does
-  // not follow the flow any more.
+  return flow->TotalStats();
+}
+
+// A thread that is quiescent after this sees the new generation, and its cache does not follow the flow any more.
+void FlowTable::Retire(DpFlow* flow) {
   generation_.fetch_add(1, std::memory_order_acq_rel);
-  FlowStats last = flow->TotalStats();
   RcuPostponeDelete(std::unique_ptr<DpFlow>(flow));
-  return last;
 }
 
 absl::StatusOr<FlowStats> FlowTable::Remove(const Match& match) {
   std::lock_guard lock(mutex_);
   DpFlow* flow = FindLocked(match);
   if (flow == nullptr) return NotFound("no flow {}", FormatMatch(match, {}));
-  return RemoveLocked(flow);
+  FlowStats last = RemoveLocked(flow);
+  Retire(flow);
+  return last;
 }
 
 absl::StatusOr<FlowStats> FlowTable::RemoveByUfid(const Ufid& ufid) {
   std::lock_guard lock(mutex_);
   auto it = by_ufid_.find(ufid);
   if (it == by_ufid_.end()) return NotFound("no flow {}", FormatUfid(ufid));
-  return RemoveLocked(it->second);
+  DpFlow* flow = it->second;
+  FlowStats last = RemoveLocked(flow);
+  Retire(flow);
+  return last;
+}
+
+size_t FlowTable::Remove(absl::Span<DpFlow* const> flows) {
+  auto removed = std::make_unique<std::vector<std::unique_ptr<DpFlow>>>();
+  std::lock_guard lock(mutex_);
+  for (DpFlow* flow : flows) {
+    auto it = by_ufid_.find(flow->ufid());
+    if (it == by_ufid_.end() || it->second != flow) continue;  // somebody else was faster
+    RemoveLocked(flow);
+    removed->emplace_back(flow);
+  }
+  size_t count = removed->size();
+  if (count == 0) return 0;
+  generation_.fetch_add(1, std::memory_order_acq_rel);
+  RcuPostponeDelete(std::move(removed));
+  return count;
+}
+
+// From the last place to the first. Only places behind `from` were seen, and what moves into a hole comes from the end:
+// it was seen, unless nothing before the hole was.
+size_t FlowTable::Collect(size_t from, size_t max, std::vector<DpFlow*>& flows) {
+  flows.clear();
+  std::lock_guard lock(mutex_);
+  size_t end = std::min(from, in_order_.size());
+  size_t begin = end - std::min(end, max);
+  flows.assign(in_order_.begin() + static_cast<ptrdiff_t>(begin), in_order_.begin() + static_cast<ptrdiff_t>(end));
+  return begin;
 }
 
 // All at once: one new list, one generation, however many flows.
@@ -192,6 +233,7 @@ void FlowTable::Clear() {
   owned_subtables_.clear();
   for (auto& [ufid, flow] : by_ufid_) RcuPostponeDelete(std::unique_ptr<DpFlow>(flow));
   by_ufid_.clear();
+  in_order_.clear();
   flow_count_.store(0, std::memory_order_relaxed);
 }
 

@@ -8,6 +8,7 @@
 
 #include <absl/container/flat_hash_map.h>
 #include <absl/status/statusor.h>
+#include <absl/types/span.h>
 
 #include <array>
 #include <atomic>
@@ -17,6 +18,7 @@
 #include <mutex>
 #include <vector>
 
+#include "datapath/flow_data.h"
 #include "lib/base/counter.h"
 #include "lib/base/rcu.h"
 #include "lib/flow/actions.h"
@@ -36,7 +38,8 @@ struct alignas(64) FlowStats {
 // One installed flow. Immutable but for its actions and statistics.
 class DpFlow {
  public:
-  DpFlow(const Ufid& ufid, const Match& match, ActionList actions, size_t thread_slots);
+  DpFlow(const Ufid& ufid, const Match& match, ActionList actions, size_t thread_slots,
+         std::unique_ptr<FlowData> data = nullptr);
   ~DpFlow();
 
   const Ufid& ufid() const { return ufid_; }
@@ -55,10 +58,14 @@ class DpFlow {
     return true;
   }
 
+  // What its installer keeps with it, or nullptr. Who reads or replaces it sees to it that nobody else does meanwhile.
+  FlowData* data() const { return data_.get(); }
+  void set_data(std::unique_ptr<FlowData> data) { data_ = std::move(data); }
+
   // The statistics that thread slot `slot` alone writes.
   FlowStats& stats(size_t slot) { return *(*stats_.Load())[slot]; }
-  // All threads' sums since the last ClearStats(). last_used_ms is the latest. Both: under the table's writer mutex
-  // (inside ForEach) or in the only thread that writes the table.
+  // All threads' sums since the last ClearStats(). last_used_ms is the latest. Under the table's writer mutex (inside
+  // ForEach), in the only thread that writes the table, or by an RCU reader, who may see a ClearStats() half done.
   FlowStats TotalStats() const;
   void ClearStats();
 
@@ -81,6 +88,8 @@ class DpFlow {
   std::array<WordMatch, FlowKey::kWords> words_;
   const Ufid ufid_;
   const Match match_;
+  size_t place_ = 0;  // in FlowTable::in_order_
+  std::unique_ptr<FlowData> data_;
   FlowStats cleared_;  // what the sums were at the last ClearStats(): counters have one writer, which is not us
 };
 
@@ -104,15 +113,24 @@ class FlowTable {
 
   // Writers ----------------------------------------------------------------------------------------------------------
   // Fails with kAlreadyExists if a flow with this ufid or with the same key and mask is there.
-  absl::StatusOr<DpFlow*> Insert(const Match& match, ActionList actions, const Ufid& ufid);
+  absl::StatusOr<DpFlow*> Insert(const Match& match, ActionList actions, const Ufid& ufid,
+                                 std::unique_ptr<FlowData> data = nullptr);
   // Replaces the actions of a flow; kNotFound if there is none.
   absl::Status Modify(const Match& match, ActionList actions, bool clear_stats);
   absl::Status ModifyByUfid(const Ufid& ufid, ActionList actions, bool clear_stats);
   // Removes a flow and gives its last statistics; kNotFound if there is none.
   absl::StatusOr<FlowStats> Remove(const Match& match);
   absl::StatusOr<FlowStats> RemoveByUfid(const Ufid& ufid);
+  // Removes those of `flows` that are still there; returns how many. What threads have cached is forgotten once, not
+  // once per flow. The caller is a registered RCU reader that found the flows since it was quiescent last.
+  size_t Remove(absl::Span<DpFlow* const> flows);
   void Clear();
 
+  // For a pass over many flows that holds up nobody. Puts up to `max` flows into `flows` and returns where to go on; 0:
+  // that was the rest. Start with kFromStart. Every flow that is there from the first call to the last is seen; one may
+  // be seen twice. The caller is a registered RCU reader: a flow is good until it is quiescent, removed or not.
+  static constexpr size_t kFromStart = SIZE_MAX;
+  size_t Collect(size_t from, size_t max, std::vector<DpFlow*>& flows);
   // Visits every flow under the writers' mutex, in no order.
   void ForEach(const std::function<void(DpFlow&)>& visit);
   size_t flow_count() const { return flow_count_.load(std::memory_order_relaxed); }
@@ -132,7 +150,9 @@ class FlowTable {
   using SubtableList = std::vector<Subtable*>;
 
   Subtable* FindOrMakeSubtable(const FlowMask& mask);
-  absl::StatusOr<FlowStats> RemoveLocked(DpFlow* flow);
+  // Takes the flow out of the table; gives its last statistics. Then Retire() it.
+  FlowStats RemoveLocked(DpFlow* flow);
+  void Retire(DpFlow* flow);
   absl::Status ReplaceActions(DpFlow& flow, ActionList actions, bool clear_stats);
   DpFlow* FindLocked(const Match& match);
 
@@ -144,6 +164,7 @@ class FlowTable {
   size_t thread_slots_;
   std::vector<std::unique_ptr<Subtable>> owned_subtables_;
   absl::flat_hash_map<Ufid, DpFlow*, UfidHash> by_ufid_;
+  std::vector<DpFlow*> in_order_;  // every flow; a removed one's place is taken by the last
 };
 
 }  // namespace sluice

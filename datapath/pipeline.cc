@@ -197,7 +197,7 @@ DpFlow* Pipeline::Miss(const FlowKey& key, uint32_t hash, DpPacketPtr& packet) {
   DpFlow* flow = nullptr;
   if (verdict.install) {
     Match match{.key = ApplyMask(key, verdict.wildcards), .mask = verdict.wildcards};
-    auto inserted = table_.Insert(match, verdict.actions, FlowTable::MakeUfid(match));
+    auto inserted = table_.Insert(match, verdict.actions, FlowTable::MakeUfid(match), std::move(verdict.data));
     // Another thread may have been faster.
     flow = inserted.ok() ? *inserted : table_.Lookup(key, slot_);
     if (flow != nullptr) cache_.Insert(hash, flow, generation_);

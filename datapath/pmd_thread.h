@@ -64,6 +64,7 @@ class PmdThread {
   // Makes packets for port `number` go to `port`, or nowhere if nullptr.
   void SetPort(uint32_t number, PmdPort* port) { pipeline_.SetPort(number, port); }
   void RefreshDescriptors() { poller_->Refresh(); }
+  void RefreshDescriptor(PolledRxq* queue) { poller_->Refresh(queue); }
   void set_upcalls(UpcallHandler& upcalls) { pipeline_.set_upcalls(upcalls); }
 
   // Written by the thread, read by any. Cycles are those of the time-stamp counter.

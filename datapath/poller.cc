@@ -88,6 +88,12 @@ void Poller::Refresh() {
   }
 }
 
+void Poller::Refresh(PolledRxq* queue) {
+  Unregister(queue);
+  Register(queue);
+  Activate(queue);
+}
+
 bool Poller::Rest(size_t i) {
   PolledRxq* queue = active_[i];
   if (queue->fd_ < 0) return false;

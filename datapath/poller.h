@@ -62,6 +62,8 @@ class Poller {
   void Remove(PolledRxq* queue);
   // Registers all descriptors anew: they may have changed, or been left out.
   void Refresh();
+  // The same for one.
+  void Refresh(PolledRxq* queue);
 
   // The queues to ask, in the order in which they became active. Asking one may end with Rest(i); the list keeps its
   // order.

@@ -1,6 +1,9 @@
-// The upcall: what the datapath asks when no flow matches. datapath declares it, ofproto will implement it.
+// The upcall: what the datapath asks when no flow matches. datapath declares it, ofproto implements it.
 #pragma once
 
+#include <memory>
+
+#include "datapath/flow_data.h"
 #include "lib/flow/actions.h"
 #include "lib/flow/flow_text.h"
 #include "lib/packet/dp_packet.h"
@@ -8,9 +11,10 @@
 namespace sluice {
 
 struct UpcallVerdict {
-  ActionList actions;     // for this packet; empty: drop, counted as kNoFlow
-  bool install = false;   // install a flow with these actions and `wildcards`
-  FlowMask wildcards;     // one bits: looked at by the translation
+  ActionList actions;              // for this packet; empty: drop, counted as kNoFlow
+  bool install = false;            // install a flow with these actions and `wildcards`
+  FlowMask wildcards;              // one bits: looked at by the translation
+  std::unique_ptr<FlowData> data;  // for that flow; may be nullptr
 };
 
 class UpcallHandler {
@@ -20,8 +24,8 @@ class UpcallHandler {
   // A packet with `key` missed. Called in the PMD thread that missed, which may block here for as long as a translation
   // takes; several threads may call at once. The packet is only lent.
   virtual UpcallVerdict OnMiss(const FlowKey& key, const DpPacket& packet) = 0;
-  // The userspace() action, and output to a controller. Same threading. The packet is only lent. Returns whether anybody
-  // listened; if not it is counted as kUserspace.
+  // The userspace() action, and output to a controller. Same threading. The packet is only lent. Returns whether
+  // anybody listened; if not it is counted as kUserspace.
   virtual bool OnUserspace(const FlowKey& key, const DpPacket& packet, const UserspaceAction& action) = 0;
 };
 

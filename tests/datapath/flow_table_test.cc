@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "datapath/flow_cache.h"
@@ -48,6 +49,63 @@ class FlowTableTest : public ::testing::Test {
   RcuThread reader_;
   FlowTable table_;
 };
+
+TEST_F(FlowTableTest, CollectsEveryFlowThatStaysWhileOthersComeAndGo) {
+  std::vector<DpFlow*> staying, leaving, portion;
+  for (uint32_t i = 0; i < 300; ++i) {
+    (i % 3 == 0 ? leaving : staying).push_back(Add(MakeMatch(1, i, UINT32_MAX), i));
+  }
+  std::set<DpFlow*> seen;
+  size_t from = FlowTable::kFromStart;
+  for (uint32_t step = 0; from != 0; ++step) {
+    from = table_.Collect(from, 16, portion);
+    EXPECT_LE(portion.size(), 16u);
+    seen.insert(portion.begin(), portion.end());
+    size_t first = std::min<size_t>(step * 6, leaving.size());
+    size_t last = std::min<size_t>(first + 6, leaving.size());
+    EXPECT_EQ(table_.Remove(absl::MakeSpan(leaving).subspan(first, last - first)), last - first);
+    Add(MakeMatch(2, step, UINT32_MAX), step);
+  }
+  for (DpFlow* flow : staying) EXPECT_TRUE(seen.contains(flow)) << flow->key().ipv4_src.Get();
+}
+
+TEST_F(FlowTableTest, CollectOfAnEmptyTableIsAtItsEnd) {
+  std::vector<DpFlow*> portion{nullptr};
+  EXPECT_EQ(table_.Collect(FlowTable::kFromStart, 16, portion), 0u);
+  EXPECT_TRUE(portion.empty());
+}
+
+TEST_F(FlowTableTest, RemovesManyAtOnceAndForgetsThemOnce) {
+  std::vector<DpFlow*> flows{Add(MakeMatch(1, 1, UINT32_MAX), 1), Add(MakeMatch(1, 2, UINT32_MAX), 2)};
+  DpFlow* other = Add(MakeMatch(1, 3, UINT32_MAX), 3);
+  ASSERT_TRUE(table_.Remove(flows[0]->match()).ok());
+  uint64_t before = table_.generation();
+  EXPECT_EQ(table_.Remove(flows), 1u) << "one had gone before";
+  EXPECT_EQ(table_.generation(), before + 1);
+  EXPECT_EQ(table_.Remove(flows), 0u);
+  EXPECT_EQ(table_.generation(), before + 1);
+  EXPECT_EQ(table_.flow_count(), 1u);
+  EXPECT_EQ(table_.Lookup(MakeKey(1, 3, 0), 0), other);
+}
+
+TEST_F(FlowTableTest, DataLivesAndDiesWithItsFlow) {
+  struct Data : FlowData {
+    explicit Data(std::atomic<int>& count) : alive(count) { ++alive; }
+    ~Data() override { --alive; }
+    std::atomic<int>& alive;
+  };
+  std::atomic<int> alive{0};
+  Match match = MakeMatch(1, 1, UINT32_MAX);
+  ASSERT_TRUE(table_.Insert(match, Output(1), FlowTable::MakeUfid(match), std::make_unique<Data>(alive)).ok());
+  EXPECT_FALSE(table_.Insert(match, Output(1), FlowTable::MakeUfid(match), std::make_unique<Data>(alive)).ok());
+  EXPECT_EQ(alive, 1);
+  ASSERT_TRUE(table_.Remove(match).ok());
+  {
+    RcuOffline offline;
+    RcuBarrier();
+  }
+  EXPECT_EQ(alive, 0);
+}
 
 TEST_F(FlowTableTest, FindsTheFlowWhoseMaskedFieldsAgree) {
   Add(MakeMatch(1, 0x0a000000, 0xff000000), 5);
