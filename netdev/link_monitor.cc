@@ -98,9 +98,13 @@ void LinkMonitor::HandleEvents() {
 void LinkMonitor::CallWatchers() {
   absl::flat_hash_set<std::string> changed = std::exchange(changed_, {});
   bool all = std::exchange(all_changed_, false);
+  if (!all && changed.empty()) return;
   std::vector<uint64_t> concerned;
   for (const auto& [id, watcher] : watchers_) {
-    if (all || changed.contains(watcher.name)) concerned.push_back(id);
+    if (!watcher.name.empty() && (all || changed.contains(watcher.name))) concerned.push_back(id);
+  }
+  for (const auto& [id, watcher] : watchers_) {
+    if (watcher.name.empty()) concerned.push_back(id);
   }
   for (uint64_t id : concerned) {
     auto found = watchers_.find(id);
@@ -115,6 +119,8 @@ LinkMonitor::Watch LinkMonitor::WatchName(std::string name, Callback callback) {
   watchers_.emplace(id, Watcher{std::move(name), std::move(callback)});
   return Watch(this, id);
 }
+
+LinkMonitor::Watch LinkMonitor::WatchAll(Callback callback) { return WatchName("", std::move(callback)); }
 
 LinkMonitor::Watch::Watch(Watch&& other) noexcept : monitor_(std::exchange(other.monitor_, nullptr)), id_(other.id_) {}
 

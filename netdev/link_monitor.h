@@ -56,10 +56,12 @@ class LinkMonitor {
   // Calls `callback` when the interface called `name` may have changed, one that does not exist yet included. A
   // callback may add and cancel watches.
   [[nodiscard]] Watch WatchName(std::string name, Callback callback);
+  // Calls `callback` once for all that one HandleEvents() found, behind the watchers of names.
+  [[nodiscard]] Watch WatchAll(Callback callback);
 
  private:
   struct Watcher {
-    std::string name;
+    std::string name;  // empty: all
     Callback callback;
   };
 

@@ -111,6 +111,10 @@ class Netdev {
   // Pairs for the status column and the capability table (driver_name, checksum, tso, ...).
   virtual std::map<std::string, std::string> status() const = 0;
 
+  // Changes the device itself, as "ip link set" does; state() has it afterwards. mtu: bytes of layer 3.
+  virtual absl::Status SetMtu(uint32_t mtu);
+  virtual absl::Status SetMac(const std::array<uint8_t, 6>& mac);
+
   // userspace-tso-enable for this port. False: offer no segmentation to the peer where it can be told (TUNSETOFFLOAD)
   // and none in caps(). Live; takes effect at a batch boundary.
   virtual void SetTsoEnabled(bool enabled) = 0;

@@ -208,6 +208,20 @@ NetdevState DummyNetdev::state() const {
 
 std::map<std::string, std::string> DummyNetdev::status() const { return {{"driver_name", "dummy"}}; }
 
+absl::Status DummyNetdev::SetMtu(uint32_t mtu) {
+  NetdevState changed = state();
+  changed.mtu = mtu;
+  SetState(changed);
+  return absl::OkStatus();
+}
+
+absl::Status DummyNetdev::SetMac(const std::array<uint8_t, 6>& mac) {
+  NetdevState changed = state();
+  changed.mac = mac;
+  SetState(changed);
+  return absl::OkStatus();
+}
+
 void DummyNetdev::SetTsoEnabled(bool enabled) {
   std::lock_guard lock(mutex_);
   tso_enabled_ = enabled;

@@ -43,6 +43,8 @@ class DummyNetdev final : public Netdev {
   absl::StatusOr<std::unique_ptr<NetdevTxq>> OpenTxq() override;
   NetdevState state() const override;
   std::map<std::string, std::string> status() const override;
+  absl::Status SetMtu(uint32_t mtu) override;
+  absl::Status SetMac(const std::array<uint8_t, 6>& mac) override;
   void SetTsoEnabled(bool enabled) override;
   void OnLinkChange() override {}  // the state is what SetState() says
 

@@ -145,6 +145,22 @@ NetdevState TapNetdev::state() const {
   return state;
 }
 
+// Behind the name there may be another device here.
+absl::Status TapNetdev::CheckHome() const {
+  if (!away_) return absl::OkStatus();
+  return FailedPrecondition("{}: the device is in another network namespace: change it there", name_);
+}
+
+absl::Status TapNetdev::SetMtu(uint32_t mtu) {
+  SLUICE_RETURN_IF_ERROR(CheckHome());
+  return Netdev::SetMtu(mtu);
+}
+
+absl::Status TapNetdev::SetMac(const std::array<uint8_t, 6>& mac) {
+  SLUICE_RETURN_IF_ERROR(CheckHome());
+  return Netdev::SetMac(mac);
+}
+
 void TapNetdev::OnLinkChange() {
   if (IsGone()) {
     if (state_.present) {

@@ -42,6 +42,8 @@ class TapNetdev final : public Netdev {
   // driver_name, driver_version, firmware_version as ovs-vswitchd.conf.db(5) has them; tx_*_offload; rx_tcp_seg_offload
   // and rx_udp_seg_offload (offered to the device's user); and persistent, other_netns.
   std::map<std::string, std::string> status() const override;
+  absl::Status SetMtu(uint32_t mtu) override;
+  absl::Status SetMac(const std::array<uint8_t, 6>& mac) override;
   void SetTsoEnabled(bool enabled) override;
   // Also makes a deleted device anew.
   void OnLinkChange() override;
@@ -55,6 +57,8 @@ class TapNetdev final : public Netdev {
   absl::Status ResizeQueues(size_t count);
   absl::Status AddQueue(FileDescriptor file);
   bool IsGone() const;
+  // An error while the device cannot be changed by its name.
+  absl::Status CheckHome() const;
   absl::Status Recreate();
   void PrepareDevice();
   void OfferOffloads();
