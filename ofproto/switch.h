@@ -81,8 +81,9 @@ class Switch {
   // qos/show-types. The server stops before the switch is destroyed.
   void RegisterCommands(UnixctlServer& server);
 
+  struct Impl;  // for the commands
+
  private:
-  struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 

@@ -1,0 +1,44 @@
+// FlowRecord: what the switch keeps with a flow that it installed: what its packets do besides the flow's actions, and
+// how many of them have been accounted for.
+//
+// Belongs to the revalidator once the flow is in the table.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "datapath/flow_data.h"
+#include "datapath/flow_table.h"
+#include "ofproto/xlate/xlate.h"
+
+namespace sluice {
+
+// Monotonic, of the clock that flows' last_used_ms is of.
+inline uint64_t ToMilliseconds(MacTable::Clock::time_point time) {
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count());
+}
+
+// Replays what a flow does besides its actions, for `frames` wire frames of `bytes` wire bytes, the last of them at
+// `used`.
+void PushEffects(const std::vector<XlateEffect>& effects, uint64_t frames, uint64_t bytes,
+                 MacTable::Clock::time_point used);
+
+class FlowRecord final : public FlowData {
+ public:
+  // `now_ms`: when the flow was made.
+  FlowRecord(std::vector<XlateEffect> effects, uint64_t now_ms) : effects_(std::move(effects)), made_ms_(now_ms) {}
+
+  // Pushes the effects of what the flow did since the last call. Returns whether that was anything.
+  bool Push(const FlowStats& stats);
+  void set_effects(std::vector<XlateEffect> effects) { effects_ = std::move(effects); }
+  // When the flow was used last, or made.
+  uint64_t LastUse(const FlowStats& stats) const;
+
+ private:
+  std::vector<XlateEffect> effects_;
+  const uint64_t made_ms_;
+  uint64_t pushed_frames_ = 0;
+  uint64_t pushed_bytes_ = 0;
+};
+
+}  // namespace sluice
