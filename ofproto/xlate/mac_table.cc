@@ -63,6 +63,7 @@ struct MacTable::Impl {
   struct alignas(64) Shard {
     mutable std::mutex mutex;
     absl::node_hash_map<uint64_t, Entry, KeyHash> entries;
+    TimePoint latest;  // use that was told
   };
   struct Place {
     TimePoint ordered;
@@ -79,7 +80,14 @@ struct MacTable::Impl {
   Shard& ShardOf(uint64_t key) { return shards[KeyHash()(key) >> 26 & (kShards - 1)]; }
   size_t total() const { return dynamic_entries + static_entries; }
 
-  bool Change(uint64_t key, uint64_t bundle, bool gratuitous, TimePoint now, bool reflects);
+  struct Use {
+    uint64_t bundle = 0;
+    TimePoint when;
+    bool locks = false;  // entries
+    bool moves_locked = true;
+    bool may_be_past = false;
+  };
+  bool Change(uint64_t key, const Use& use);
   void Put(uint64_t key, uint64_t bundle, TimePoint used);
   void Take(uint64_t key, uint64_t bundle, TimePoint ordered);
   void Resize(uint64_t bundle, size_t before, size_t after);
@@ -89,6 +97,8 @@ struct MacTable::Impl {
   size_t ExpireSome(uint64_t bundle, TimePoint now, size_t most);
   template <typename Predicate>
   void EraseIf(Predicate predicate);
+  // What was used up to now is not to come back.
+  void ForgetUses();
   void NextGeneration() { generation.fetch_add(1, std::memory_order_release); }
 
   std::array<Shard, kShards> shards;
@@ -103,6 +113,7 @@ struct MacTable::Impl {
   size_t dynamic_entries = 0;
   size_t static_entries = 0;
   Statistics counts;
+  TimePoint forgotten;  // uses up to this are of no interest any more
 };
 
 // The bookkeeping of one dynamic entry, at its place in the order.
@@ -160,6 +171,16 @@ void MacTable::Impl::Erase(uint64_t key) {
   NextGeneration();
 }
 
+void MacTable::Impl::ForgetUses() {
+  TimePoint latest;
+  for (Shard& shard : shards) {
+    std::lock_guard lock(shard.mutex);
+    latest = std::max(latest, shard.latest);
+  }
+  std::lock_guard lock(structure);
+  forgotten = std::max(forgotten, latest);
+}
+
 // Takes structure itself, and lets go of it now and then.
 template <typename Predicate>
 void MacTable::Impl::EraseIf(Predicate predicate) {
@@ -199,34 +220,37 @@ size_t MacTable::Impl::ExpireSome(uint64_t bundle, TimePoint now, size_t most) {
 }
 
 // Learns what is not just a refresh: a new address or a move.
-bool MacTable::Impl::Change(uint64_t key, uint64_t bundle, bool gratuitous, TimePoint now, bool reflects) {
+bool MacTable::Impl::Change(uint64_t key, const Use& use) {
   std::lock_guard structure_lock(structure);
   Shard& shard = ShardOf(key);
+  TimePoint locked_until = use.locks ? use.when + kGratuitousLock : TimePoint();
   {
     std::lock_guard lock(shard.mutex);
     auto found = shard.entries.find(key);
     if (found != shard.entries.end()) {
       Entry& entry = found->second;
       // Another thread may have been faster.
-      if (entry.is_static || entry.bundle == bundle) return false;
-      if (reflects && now < entry.locked_until) return false;
+      if (entry.is_static || entry.bundle == use.bundle) return false;
+      if (use.may_be_past && use.when <= entry.used) return false;
+      if (!use.moves_locked && use.when < entry.locked_until) return false;
       Take(key, entry.bundle, entry.ordered);
-      entry.bundle = bundle;
-      entry.used = entry.ordered = std::max(entry.used, now);
-      entry.locked_until = gratuitous && !reflects ? now + kGratuitousLock : TimePoint();
-      Put(key, bundle, entry.ordered);
+      entry.bundle = use.bundle;
+      entry.used = entry.ordered = std::max(entry.used, use.when);
+      entry.locked_until = locked_until;
+      Put(key, use.bundle, entry.ordered);
       ++counts.moved;
       NextGeneration();
       return true;
     }
   }
+  if (use.may_be_past && use.when <= forgotten) return false;
   while (total() >= max_entries) {
     if (!EvictOne()) return false;  // all of them are static
   }
   std::lock_guard lock(shard.mutex);
-  TimePoint locked_until = gratuitous && !reflects ? now + kGratuitousLock : TimePoint();
-  shard.entries.emplace(key, Entry{.bundle = bundle, .used = now, .locked_until = locked_until, .ordered = now});
-  Put(key, bundle, now);
+  shard.entries.emplace(
+      key, Entry{.bundle = use.bundle, .used = use.when, .locked_until = locked_until, .ordered = use.when});
+  Put(key, use.bundle, use.when);
   ++counts.learned;
   NextGeneration();
   return true;
@@ -251,21 +275,23 @@ bool MacTable::Learn(uint16_t vlan, const MacAddress& mac, uint64_t bundle, bool
                      bool reflects) {
   if (IsMulticast(mac)) return false;
   uint64_t key = PackKey(vlan, mac);
+  bool locks = gratuitous_arp && !reflects;
   Impl::Shard& shard = impl_->ShardOf(key);
   {
     std::lock_guard lock(shard.mutex);
+    shard.latest = std::max(shard.latest, now);
     auto found = shard.entries.find(key);
     if (found != shard.entries.end()) {
       Impl::Entry& entry = found->second;
       if (entry.is_static) return false;
       if (entry.bundle == bundle) {
         entry.used = std::max(entry.used, now);
-        if (gratuitous_arp && !reflects) entry.locked_until = now + kGratuitousLock;
+        if (locks) entry.locked_until = now + kGratuitousLock;
         return false;
       }
     }
   }
-  return impl_->Change(key, bundle, gratuitous_arp, now, reflects);
+  return impl_->Change(key, {.bundle = bundle, .when = now, .locks = locks, .moves_locked = !reflects});
 }
 
 void MacTable::Refresh(uint16_t vlan, const MacAddress& mac, uint64_t bundle, TimePoint used) {
@@ -274,16 +300,18 @@ void MacTable::Refresh(uint16_t vlan, const MacAddress& mac, uint64_t bundle, Ti
   Impl::Shard& shard = impl_->ShardOf(key);
   {
     std::lock_guard lock(shard.mutex);
+    shard.latest = std::max(shard.latest, used);
     auto found = shard.entries.find(key);
-    if (found == shard.entries.end()) return;
-    Impl::Entry& entry = found->second;
-    if (entry.is_static || used <= entry.used) return;
-    if (entry.bundle == bundle) {
-      entry.used = used;
-      return;
+    if (found != shard.entries.end()) {
+      Impl::Entry& entry = found->second;
+      if (entry.is_static || used <= entry.used) return;
+      if (entry.bundle == bundle) {
+        entry.used = used;
+        return;
+      }
     }
   }
-  impl_->Change(key, bundle, /*gratuitous=*/false, used, /*reflects=*/true);
+  impl_->Change(key, {.bundle = bundle, .when = used, .moves_locked = false, .may_be_past = true});
 }
 
 void MacTable::SetLimits(uint32_t max_entries, std::chrono::seconds aging) {
@@ -320,6 +348,7 @@ void MacTable::AddStatic(uint16_t vlan, const MacAddress& mac, uint64_t bundle) 
 
 bool MacTable::Remove(uint16_t vlan, const MacAddress& mac) {
   uint64_t key = PackKey(vlan, mac);
+  impl_->ForgetUses();
   std::lock_guard structure_lock(impl_->structure);
   {
     const Impl::Shard& shard = impl_->ShardOf(key);
@@ -332,15 +361,21 @@ bool MacTable::Remove(uint16_t vlan, const MacAddress& mac) {
 }
 
 void MacTable::RemoveBundle(uint64_t bundle) {
+  impl_->ForgetUses();
   impl_->EraseIf([bundle](const Impl::Entry& entry) { return entry.bundle == bundle; });
 }
 
 void MacTable::Flush() {
+  impl_->ForgetUses();
   impl_->EraseIf([](const Impl::Entry& entry) { return !entry.is_static; });
 }
 
 size_t MacTable::Expire(TimePoint now) {
   Impl& impl = *impl_;
+  {
+    std::lock_guard lock(impl.shards[0].mutex);
+    impl.shards[0].latest = std::max(impl.shards[0].latest, now);
+  }
   std::vector<uint64_t> bundles;
   {
     std::lock_guard lock(impl.structure);

@@ -50,8 +50,8 @@ class MacTable {
   // elsewhere (a bond), so it neither locks entries nor moves locked ones.
   bool Learn(uint16_t vlan, const MacAddress& mac, uint64_t bundle, bool gratuitous_arp, Clock::time_point now,
              bool reflects = false);
-  // For flows' statistics: the last packet came at `used`, which may be past. Refreshes or moves the entry unless it is
-  // newer or locked. Adds none: an address that was flushed is learned again when a packet is translated.
+  // For flows' statistics: the last packet came at `used`, which may be past. Like Learn(), but does not touch an entry
+  // that is newer or locked, and does not bring back what Flush(), Remove() or RemoveBundle() took since.
   void Refresh(uint16_t vlan, const MacAddress& mac, uint64_t bundle, Clock::time_point used);
 
   void SetLimits(uint32_t max_entries, std::chrono::seconds aging);

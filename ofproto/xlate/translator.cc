@@ -227,12 +227,12 @@ void Translator::Forward(Pass& pass, const BridgeTags& tags) {
     return Flood(pass, tags);
   }
   const XBundle* bundle = pass.bridge.FindBundle(*learned);
-  if (bundle == nullptr) return Drop(pass, "learned port is unknown, dropping");
-  if (bundle == pass.in_port.bundle) return Drop(pass, "learned port is input port, dropping");
-  if (bundle->mirror_out != 0) return Drop(pass, "learned port is mirror output port, dropping");
-  if (!CarriesVlan(*bundle, tags)) {
-    return Drop(pass, "learned port {} does not carry VLAN {}, dropping", bundle->name, tags.vlan());
+  // The statistics of a flow from before a change of configuration may have brought the address back.
+  if (bundle == nullptr || bundle->mirror_out != 0 || !CarriesVlan(*bundle, tags)) {
+    Note(pass, "learned port does not carry VLAN {}, flooding", tags.vlan());
+    return Flood(pass, tags);
   }
+  if (bundle == pass.in_port.bundle) return Drop(pass, "learned port is input port, dropping");
   Note(pass, "forwarding to learned port");
   std::vector<Egress> egresses;
   AddEgress(pass, *bundle, tags, egresses);

@@ -79,12 +79,28 @@ TEST_F(MacTableTest, RefreshingWithAnOldUseChangesNothing) {
   EXPECT_EQ(table_.Expire(now_ + seconds(300) - milliseconds(1)), 0u);
 }
 
-TEST_F(MacTableTest, RefreshingFollowsAMoveAndAddsNothing) {
+TEST_F(MacTableTest, RefreshingFollowsAMove) {
   Learn(1, 10);
   table_.Refresh(0, Mac(1), 11, now_ + seconds(1));
   EXPECT_EQ(Lookup(1), 11u);
-  table_.Refresh(0, Mac(2), 11, now_);
-  EXPECT_EQ(Lookup(2), std::nullopt);
+}
+
+TEST_F(MacTableTest, RefreshingBringsBackWhatIsStillUsed) {
+  Learn(1, 10);
+  Learn(2, 10);
+  now_ += seconds(1);
+  table_.Expire(now_);
+  table_.Flush();
+  table_.Refresh(0, Mac(1), 10, now_);
+  EXPECT_EQ(Lookup(1), std::nullopt);
+  table_.Refresh(0, Mac(1), 10, now_ + milliseconds(1));
+  EXPECT_EQ(Lookup(1), 10u);
+  table_.Remove(0, Mac(1));
+  table_.Refresh(0, Mac(1), 10, now_ + milliseconds(1));
+  EXPECT_EQ(Lookup(1), std::nullopt);
+  table_.RemoveBundle(10);
+  table_.Refresh(0, Mac(2), 10, now_ + milliseconds(2));
+  EXPECT_EQ(Lookup(2), 10u);
 }
 
 TEST_F(MacTableTest, GratuitousArpLocksAgainstReflections) {

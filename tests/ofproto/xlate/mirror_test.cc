@@ -94,7 +94,7 @@ TEST_F(MirrorTest, AnOutputPortCarriesNothingElse) {
   EXPECT_EQ(out.drop_reason, "dropping packet received on port p9, which is reserved exclusively for mirroring");
   EXPECT_EQ(bridge_.macs->statistics().entries, 0u);
   bridge_.macs->AddStatic(10, Mac(9), span_->id);
-  EXPECT_EQ(switch_.Send({.in_port = 2, .dst = Mac(9)}), "");
+  EXPECT_EQ(switch_.Send({.in_port = 2, .dst = Mac(9)}), "1(-) 3(10)");
 }
 
 TEST_F(MirrorTest, MirrorsToAVlanOnAllPortsThatCarryIt) {

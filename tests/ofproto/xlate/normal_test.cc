@@ -184,13 +184,12 @@ TEST_F(NormalTest, SaysWhenNoBridgeHasThePort) {
   EXPECT_EQ(out.wildcards.in_port, UINT32_MAX);
 }
 
-TEST_F(NormalTest, DropsWhatIsForAPortThatIsGoneOrHasLeftTheVlan) {
+TEST_F(NormalTest, FloodsWhatIsForAPortThatIsGoneOrHasLeftTheVlan) {
   bridge_.macs->AddStatic(0, Mac(9), 1000);
-  EXPECT_EQ(DropReason({.in_port = 1, .dst = Mac(9)}), "learned port is unknown, dropping");
+  EXPECT_EQ(switch_.Send({.in_port = 1, .dst = Mac(9)}), "2(-) 3(-) 4(-)");
   bridge_.macs->AddStatic(10, Mac(9), ports_[3]->id);
   ports_[3]->trunks = Vlans({20});
-  EXPECT_EQ(DropReason({.in_port = 1, .tags = "10", .dst = Mac(9)}),
-            "learned port p3 does not carry VLAN 10, dropping");
+  EXPECT_EQ(switch_.Send({.in_port = 1, .tags = "10", .dst = Mac(9)}), "2(10) 4(10)");
 }
 
 TEST_F(NormalTest, FindsBundlesByIndexIfThereIsOne) {
