@@ -111,7 +111,7 @@ struct JsonRpcConnection::Impl : std::enable_shared_from_this<JsonRpcConnection:
     if (!json.ok()) return json.status();
     auto message = ParseMessage(*std::move(json));
     if (!message.ok()) return message.status();
-    if (message->kind == Kind::kRequest && message->method == "echo") {
+    if (answers_echo && message->kind == Kind::kRequest && message->method == "echo") {
       Send(JsonRpcMessage::Reply(std::move(message->params), std::move(message->id)));
     } else if (message->kind != Kind::kReply || message->id != kProbeId) {
       const auto callback = callbacks;
@@ -189,6 +189,7 @@ struct JsonRpcConnection::Impl : std::enable_shared_from_this<JsonRpcConnection:
   Clock::time_point last_received = Clock::now();
   bool probed = false;  // and nothing came since
   bool reading = true;
+  bool answers_echo = true;
   bool closed = false;
 };
 
@@ -213,6 +214,8 @@ void JsonRpcConnection::Close() { impl_->Close(); }
 void JsonRpcConnection::SetOnDrained(std::function<void()> on_drained) {
   if (!impl_->closed) impl_->stream->SetOnDrained(std::move(on_drained));
 }
+
+void JsonRpcConnection::SetAnswersEcho(bool answers) { impl_->answers_echo = answers; }
 
 void JsonRpcConnection::SetReading(bool reading) {
   impl_->reading = reading;

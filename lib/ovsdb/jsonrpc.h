@@ -44,6 +44,9 @@ class JsonRpcConnection {
   size_t unsent_bytes() const;
   // Called after unsent_bytes() fell to zero. The owner may destroy the connection inside it.
   void SetOnDrained(std::function<void()> on_drained);
+  // Whether echo requests are answered here (the default) or given to `on_message` like others: for an owner that bounds
+  // what a peer may ask without reading the answers.
+  void SetAnswersEcho(bool answers);
   void SetReading(bool reading);
   // Inactivity probe: after `interval` without a byte from the peer an echo request is sent, and after another one the
   // connection is closed ("no response to inactivity probe after ... seconds, disconnecting"). Zero: none.

@@ -31,6 +31,7 @@ OvsdbSession::OvsdbSession(ServerCore& core, std::unique_ptr<Stream> stream, con
     UpdateReading();
     ScheduleWork();
   });
+  connection_.SetAnswersEcho(false);
   connection_.SetProbeInterval(options.probe_interval, core.loop());
 }
 
