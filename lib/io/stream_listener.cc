@@ -3,9 +3,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <asio/ip/tcp.hpp>
 #include <asio/local/stream_protocol.hpp>
 #include <cerrno>
+#include <chrono>
 #include <list>
 #include <utility>
 
@@ -29,6 +31,7 @@ LogModule log_module("stream");
 
 constexpr mode_t kUnixSocketMode = 0750;  // owner and group may connect
 constexpr std::chrono::seconds kHandshakeTimeout(10);
+constexpr std::chrono::seconds kHandshakeGrace(1);  // when others wait for their turn
 constexpr size_t kMaxPending = 64;
 
 // Accepts until destroyed. Protocol is asio's.
@@ -69,12 +72,14 @@ class Acceptor : public StreamListener {
             return;
           }
           OnAccepted(std::move(socket));
-          if (!weak.expired()) Accept();
+          if (!weak.expired() && MayAccept()) Accept();
         });
   }
 
  protected:
   virtual void OnAccepted(typename Protocol::socket socket) = 0;
+  // False: somebody will call Accept() later.
+  virtual bool MayAccept() { return true; }
   // May destroy this object.
   void Deliver(std::unique_ptr<Stream> stream) {
     const auto on_accept = on_accept_;
@@ -200,22 +205,21 @@ class TlsListener : public TcpListener {
   struct Pending {
     std::string name;
     std::shared_ptr<TlsHandshake> handshake;
+    std::chrono::steady_clock::time_point since;
     EventLoop::Handle deadline;
   };
 
   void OnAccepted(tcp::socket socket) override {
     const std::string name = PeerName(socket, StreamTarget::Kind::kTls);
     if (name.empty()) return;
-    if (pending_.size() >= kMaxPending) {
-      GiveUp(pending_.begin(), "too many handshakes are under way, this one for the longest time");
-    }
     const auto entry = pending_.emplace(pending_.end());
     entry->name = name;
+    entry->since = std::chrono::steady_clock::now();
     entry->deadline =
         loop_.RunAfter(kHandshakeTimeout, [this, entry] { GiveUp(entry, "the handshake did not end in 10 seconds"); });
     entry->handshake = StartTlsHandshake(std::move(socket), contexts_->Get(), TlsRole::kServer, name,
                                          [this, entry](absl::StatusOr<std::unique_ptr<Stream>> stream) {
-                                           pending_.erase(entry);
+                                           Remove(entry);
                                            OnShaken(std::move(stream));
                                          });
   }
@@ -231,11 +235,33 @@ class TlsListener : public TcpListener {
   void GiveUp(std::list<Pending>::iterator entry, std::string_view why) {
     SLUICE_LOG_RATE_LIMITED(log_module, kWarn, 10, "{}: given up: {}", entry->name, why);
     entry->handshake->Cancel();
+    Remove(entry);
+  }
+
+  void Remove(std::list<Pending>::iterator entry) {
     pending_.erase(entry);
+    if (std::exchange(paused_, false)) {
+      relief_.Cancel();
+      Accept();
+    }
+  }
+
+  // With many handshakes under way further clients wait in the kernel. Honest ones end theirs soon; one that has not
+  // for a second makes room.
+  bool MayAccept() override {
+    if (pending_.size() < kMaxPending) return true;
+    paused_ = true;
+    const auto end_of_grace = pending_.front().since + kHandshakeGrace;
+    const auto wait = std::max(end_of_grace - std::chrono::steady_clock::now(), std::chrono::steady_clock::duration(0));
+    relief_ = loop_.RunAfter(
+        wait, [this] { GiveUp(pending_.begin(), "too many handshakes are under way, this one for the longest time"); });
+    return false;
   }
 
   std::unique_ptr<TlsContextCache> contexts_;
   std::list<Pending> pending_;  // oldest first
+  bool paused_ = false;         // not accepting
+  EventLoop::Handle relief_;
 };
 
 }  // namespace
