@@ -1,4 +1,4 @@
-// OvsdbClient against Debian's ovsdb-server.
+// OvsdbClient against Debian's ovsdb-server, and against ours.
 #include "lib/ovsdb/client.h"
 
 #include <gmock/gmock.h>
@@ -7,7 +7,7 @@
 
 #include "tests/lib/io/test_pki.h"
 #include "tests/lib/ovsdb/client_fixture.h"
-#include "tests/lib/ovsdb/debian_server.h"
+#include "tests/lib/ovsdb/server_process.h"
 
 namespace sluice {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
-class ClientTest : public ClientFixture, public testing::WithParamInterface<DebianServer::Model> {
+class ClientTest : public ClientFixture, public testing::WithParamInterface<ServerProcess::Model> {
  protected:
   ClientTest() : server_(scratch_.path(), GetParam()) {
     server_.Start();
@@ -41,14 +41,18 @@ class ClientTest : public ClientFixture, public testing::WithParamInterface<Debi
     }
   }
 
-  DebianServer server_;
+  ServerProcess server_;
 };
 
+std::string ModelName(const testing::TestParamInfo<ServerProcess::Model>& info) {
+  constexpr const char* kNames[] = {"Standalone", "Clustered", "Sluice"};
+  return kNames[static_cast<int>(info.param)];
+}
+
 INSTANTIATE_TEST_SUITE_P(Models, ClientTest,
-                         testing::Values(DebianServer::Model::kStandalone, DebianServer::Model::kClustered),
-                         [](const auto& param_info) {
-                           return param_info.param == DebianServer::Model::kStandalone ? "Standalone" : "Clustered";
-                         });
+                         testing::Values(ServerProcess::Model::kStandalone, ServerProcess::Model::kClustered,
+                                         ServerProcess::Model::kSluice),
+                         ModelName);
 
 TEST_P(ClientTest, ReplicatesContents) {
   auto client = MakeClient(Options());
@@ -147,7 +151,7 @@ TEST_P(ClientTest, GoesOnWhereItWasAfterTheConnectionBroke) {
   RunFor(milliseconds(1100));  // a session that lasted is made anew at once
   for (int i = 0; i < 3; ++i) {
     const size_t before = client->states.size();
-    server_.Appctl("ovsdb-server/reconnect");
+    server_.DropConnections();
     RunUntil([&] { return client->states.size() > before; });
     server_.Vsctl(fmt::format("set Open_vSwitch . external-ids:round={} -- add-br r{}", i, i));
     RunUntil([&] {
@@ -371,7 +375,7 @@ using TlsClientTest = ClientFixture;
 
 TEST_F(TlsClientTest, SpeaksTlsWithOpenVSwitch) {
   const TestPki pki(scratch_.File("pki"));
-  DebianServer server(scratch_.path(), DebianServer::Model::kStandalone);
+  ServerProcess server(scratch_.path(), ServerProcess::Model::kStandalone);
   uint16_t port = 0;
   {  // free a moment ago
     const auto listener = Listen("ptcp:0:127.0.0.1");

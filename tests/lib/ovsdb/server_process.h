@@ -1,4 +1,5 @@
-// Debian's ovsdb-server as a process of the test's own, on a unix socket in the test's folder; and Debian's clients.
+// An OVSDB server as a process of the test's own, on a unix socket in the test's folder: Debian's ovsdb-server, or ours
+// by serve_database. And Debian's clients of it.
 #pragma once
 
 #include <sys/types.h>
@@ -8,20 +9,22 @@
 
 namespace sluice {
 
-class DebianServer {
+class ServerProcess {
  public:
-  enum class Model { kStandalone, kClustered };  // a cluster of one
+  enum class Model { kStandalone, kClustered, kSluice };  // Debian's, Debian's as a cluster of one, ours
 
   // Makes a database with Open vSwitch's own schema in `folder`.
-  DebianServer(std::string folder, Model model);
-  ~DebianServer();  // kills it
-  DebianServer(const DebianServer&) = delete;
-  DebianServer& operator=(const DebianServer&) = delete;
+  ServerProcess(std::string folder, Model model);
+  ~ServerProcess();  // kills it
+  ServerProcess(const ServerProcess&) = delete;
+  ServerProcess& operator=(const ServerProcess&) = delete;
 
   // Starts it and waits until it serves.
   void Start(const std::vector<std::string>& more_arguments = {});
   void Kill();
   void Signal(int signal) const;
+  // Ends all connections, and serves new ones.
+  void DropConnections();
 
   std::string remote() const { return "unix:" + folder_ + "/db.sock"; }
   std::string file() const { return folder_ + "/conf.db"; }

@@ -1,4 +1,4 @@
-#include "tests/lib/ovsdb/debian_server.h"
+#include "tests/lib/ovsdb/server_process.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,6 +10,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <thread>
 
 namespace sluice {
@@ -31,16 +32,23 @@ std::string Run(const std::string& command) {
 
 }  // namespace
 
-DebianServer::DebianServer(std::string folder, Model model) : folder_(std::move(folder)), model_(model) {
-  Tool(model == Model::kStandalone ? fmt::format("create {} {}", file(), kSchema)
-                                   : fmt::format("create-cluster {} {} unix:{}/raft.sock", file(), kSchema, folder_));
+ServerProcess::ServerProcess(std::string folder, Model model) : folder_(std::move(folder)), model_(model) {
+  if (model == Model::kClustered) {
+    Tool(fmt::format("create-cluster {} {} unix:{}/raft.sock", file(), kSchema, folder_));
+  } else {
+    Tool(fmt::format("create {} {}", file(), kSchema));
+  }
 }
 
-DebianServer::~DebianServer() { Kill(); }
+ServerProcess::~ServerProcess() { Kill(); }
 
-void DebianServer::Start(const std::vector<std::string>& more_arguments) {
+void ServerProcess::Start(const std::vector<std::string>& more_arguments) {
   std::vector<std::string> arguments = {"/usr/sbin/ovsdb-server", file(), "--remote=p" + remote(),
                                         fmt::format("--unixctl={}/ctl", folder_), "-vconsole:off"};
+  if (model_ == Model::kSluice) {
+    arguments = {std::filesystem::read_symlink("/proc/self/exe").replace_filename("serve_database"), file(),
+                 "p" + remote()};
+  }
   arguments.insert(arguments.end(), more_arguments.begin(), more_arguments.end());
   std::vector<char*> argv;
   for (std::string& argument : arguments) {
@@ -51,6 +59,9 @@ void DebianServer::Start(const std::vector<std::string>& more_arguments) {
   ASSERT_GE(pid_, 0);
   if (pid_ == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const int null = open("/dev/null", O_WRONLY);
+    dup2(null, STDOUT_FILENO);
+    dup2(null, STDERR_FILENO);
     execv(argv[0], argv.data());
     _exit(127);
   }
@@ -65,7 +76,7 @@ void DebianServer::Start(const std::vector<std::string>& more_arguments) {
   FAIL() << "ovsdb-server does not serve";
 }
 
-void DebianServer::Kill() {
+void ServerProcess::Kill() {
   if (pid_ > 0) {
     kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
@@ -74,14 +85,23 @@ void DebianServer::Kill() {
   pid_ = -1;
 }
 
-void DebianServer::Signal(int signal) const { kill(pid_, signal); }
+void ServerProcess::Signal(int signal) const { kill(pid_, signal); }
 
-std::string DebianServer::Vsctl(const std::string& arguments) const {
+void ServerProcess::DropConnections() {
+  if (model_ == Model::kSluice) {
+    Kill();
+    Start();
+  } else {
+    Appctl("ovsdb-server/reconnect");
+  }
+}
+
+std::string ServerProcess::Vsctl(const std::string& arguments) const {
   return Run(fmt::format("ovs-vsctl --timeout=10 --no-wait --db={} {}", remote(), arguments));
 }
-std::string DebianServer::Appctl(const std::string& arguments) const {
+std::string ServerProcess::Appctl(const std::string& arguments) const {
   return Run(fmt::format("ovs-appctl --timeout=10 --target={}/ctl {}", folder_, arguments));
 }
-std::string DebianServer::Tool(const std::string& arguments) const { return Run("ovsdb-tool " + arguments); }
+std::string ServerProcess::Tool(const std::string& arguments) const { return Run("ovsdb-tool " + arguments); }
 
 }  // namespace sluice
