@@ -125,6 +125,27 @@ TEST_F(TlsTest, BootstrapsTheCaCertificateOfTheFirstServer) {
   EXPECT_FALSE(Connect(Target(*second), client).ok());
 }
 
+TEST_F(TlsTest, AListenerBootstrapsFromItsFirstClient) {
+  TlsConfig server = pki_.Server();
+  server.ca_cert = scratch_.File("learned.pem");
+  server.bootstrap_ca = true;
+  const auto listener = Listen("pssl:0:127.0.0.1", server);
+  TlsConfig client = pki_.Client();
+  client.peer_ca_cert = pki_.File("ca.pem");
+  const auto first = Connect(Target(*listener), client);
+  if (first.ok()) RunUntil([&] { return (*first)->closed.has_value(); });
+  EXPECT_TRUE(accepted_.empty()) << "nobody has checked the first one";
+  EXPECT_TRUE(std::filesystem::exists(server.ca_cert));
+  ExpectWorks(Target(*listener), pki_.Client());
+  // Checked from now on.
+  const TestPki other(scratch_.File("other"));
+  TlsConfig stranger = other.Client();
+  stranger.ca_cert = "none";
+  const auto end = Connect(Target(*listener), stranger);
+  if (end.ok()) RunUntil([&] { return (*end)->closed.has_value(); });
+  EXPECT_EQ(accepted_.size(), 1u);
+}
+
 TEST_F(TlsTest, DoesNotBootstrapFromAServerThatHidesItsCa) {
   TlsConfig server = pki_.Server();
   server.ca_cert = "none";  // else OpenSSL sends what it checks clients by
