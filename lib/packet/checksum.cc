@@ -80,6 +80,8 @@ void ForEachPiece(const DpPacket& packet, uint32_t offset, uint32_t bytes, Visit
 
 Sum SumBytes(const uint8_t* bytes, size_t size) {
   const Engine& engine = Selected();
+  if (size <= kMaxBlock) [[likely]]
+    return engine.sum(bytes, size);
   Sum sum = 0;
   for (; size > kMaxBlock; bytes += kMaxBlock, size -= kMaxBlock) sum += engine.sum(bytes, kMaxBlock);
   return sum + engine.sum(bytes, size);
@@ -87,6 +89,8 @@ Sum SumBytes(const uint8_t* bytes, size_t size) {
 
 Sum CopyAndSum(uint8_t* to, const uint8_t* from, size_t size) {
   const Engine& engine = Selected();
+  if (size <= kMaxBlock) [[likely]]
+    return engine.copy_and_sum(to, from, size);
   Sum sum = 0;
   for (; size > kMaxBlock; to += kMaxBlock, from += kMaxBlock, size -= kMaxBlock) {
     sum += engine.copy_and_sum(to, from, kMaxBlock);

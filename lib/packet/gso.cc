@@ -36,21 +36,17 @@ inline void CopyHeader(uint8_t* to, const uint8_t* from, uint32_t size) {
 // Takes a field out of a sum that it is part of.
 [[gnu::always_inline]] inline uint16_t Complement(Be16 field) { return static_cast<uint16_t>(~field.Raw()); }
 
-// The sum of a header, whose size is a multiple of 4 and small: not worth a call.
-[[gnu::always_inline]] inline Sum SumHeader(const uint8_t* header, uint32_t size) {
-  uint64_t sum = 0;
-  for (; size >= 8; header += 8, size -= 8) {
-    uint64_t word;
-    std::memcpy(&word, header, sizeof word);
-    sum += word;
-    sum += sum < word;  // the carry
-  }
-  sum = (sum & 0xffffffff) + (sum >> 32);
-  if (size != 0) {
-    uint32_t word;
-    std::memcpy(&word, header, sizeof word);
-    sum += word;
-  }
+template <typename Word>
+[[gnu::always_inline]] inline Sum Load(const uint8_t* at) {
+  Word word;
+  std::memcpy(&word, at, sizeof word);
+  return word;
+}
+
+// The sum of `size` bytes of options, a multiple of 4 and small: not worth a call.
+[[gnu::always_inline]] inline Sum SumOptions(const uint8_t* options, uint32_t size) {
+  Sum sum = 0;
+  for (; size != 0; options += 4, size -= 4) sum += Load<uint32_t>(options);
   return sum;
 }
 
@@ -113,9 +109,11 @@ GsoSegmenter::GsoSegmenter(const DpPacket& super, SegmentChecksum checksum)
   }
   payload_left_ = total - headers;
   ip_id_ = ip->id.Get();
-  ip_sum_ = SumHeader(super_.data() + l3_offset_, ip->HeaderLength()) + Complement(ip->total_length) +
-            Complement(ip->id) + Complement(ip->checksum);
-  pseudo_sum_ = PseudoHeaderSum4(ip->source, ip->destination, protocol, 0);
+  const uint8_t* bytes = super_.data() + l3_offset_;
+  const Sum addresses = Sum{ip->source.Raw()} + ip->destination.Raw();
+  ip_sum_ = addresses + Load<uint16_t>(bytes) + ip->fragment.Raw() + Load<uint16_t>(bytes + offsetof(Ipv4Header, ttl)) +
+            SumOptions(bytes + sizeof *ip, ip->HeaderLength() - uint32_t{sizeof *ip});
+  pseudo_sum_ = addresses + Be16(protocol).Raw();
   return true;
 }
 
@@ -151,11 +149,12 @@ bool GsoSegmenter::PrepareIpv6() {
     if (tcp->HeaderLength() != length) return false;
     tcp_sequence_ = tcp->sequence.Get();
     tcp_flags_ = tcp->flags;
-    transport_sum_ = SumHeader(header, length) + ~tcp->sequence.Raw() + Complement(tcp->checksum) +
-                     static_cast<uint16_t>(~(tcp->flags << 8));
+    const Sum data_offset = header[offsetof(TcpHeader, data_offset)];  // first byte of its word
+    transport_sum_ = Load<uint32_t>(header) + tcp->acknowledgment.Raw() + data_offset + tcp->window.Raw() +
+                     tcp->urgent.Raw() + SumOptions(header + sizeof *tcp, length - uint32_t{sizeof *tcp});
   } else {
     if (length != sizeof(UdpHeader)) return false;
-    transport_sum_ = SumHeader(header, 4);
+    transport_sum_ = Load<uint32_t>(header);
   }
   return true;
 }
@@ -294,14 +293,12 @@ inline Sum GsoSegmenter::SumInPlace(const uint8_t* payload, uint32_t bytes) cons
   Put(header + (is_tcp_ ? kTcpChecksumOffset : kUdpChecksumOffset), field);
 }
 
-// Returns the payload's sum, or 0 where nobody asks for it.
+// Returns the payload's sum, also where nobody asks for it: of such sizes the summing engine copies faster than memcpy.
 [[gnu::always_inline]] inline Sum GsoSegmenter::CopyPayload(uint8_t* out, uint32_t bytes) {
   if (cursor_->head_length() - cursor_offset_ < bytes) return CopyChainedPayload(out, bytes);
   const uint8_t* from = cursor_->data() + cursor_offset_;
   cursor_offset_ += bytes;
-  if (checksum_ == SegmentChecksum::kCompute) return CopyAndSum(out, from, bytes);
-  std::memcpy(out, from, bytes);
-  return 0;
+  return CopyAndSum(out, from, bytes);
 }
 
 Sum GsoSegmenter::CopyChainedPayload(uint8_t* out, uint32_t bytes) {
@@ -313,12 +310,8 @@ Sum GsoSegmenter::CopyChainedPayload(uint8_t* out, uint32_t bytes) {
     }
     const uint32_t part = std::min(bytes - done, cursor_->head_length() - cursor_offset_);
     const uint8_t* from = cursor_->data() + cursor_offset_;
-    if (checksum_ == SegmentChecksum::kCompute) {
-      const Sum part_sum = CopyAndSum(out + done, from, part);
-      sum += done & 1 ? SwapSum(part_sum) : part_sum;
-    } else {
-      std::memcpy(out + done, from, part);
-    }
+    const Sum part_sum = CopyAndSum(out + done, from, part);
+    sum += done & 1 ? SwapSum(part_sum) : part_sum;
     cursor_offset_ += part;
     done += part;
   }
