@@ -6,6 +6,7 @@
 
 #include "datapath/command_line.h"
 #include "datapath/commands.h"
+#include "datapath/flow_line.h"
 #include "lib/base/status.h"
 
 namespace sluice {
@@ -61,12 +62,6 @@ std::string StatsText(const FlowStats& stats, bool with_frames) {
   std::string frames;
   if (with_frames) frames = fmt::format("frames:{}, ", stats.wire_frames.Get());
   return fmt::format("packets:{}, {}bytes:{}, used:{}{}", stats.packets.Get(), frames, stats.bytes.Get(), used, flags);
-}
-
-std::string FlowLine(const DpFlow& flow, const PortNames& names, bool more) {
-  return fmt::format("{}{}, {}, actions:{}", more ? FormatUfid(flow.ufid()) + ", " : "",
-                     FormatMatch(flow.match(), names), StatsText(flow.TotalStats(), more),
-                     FormatActions(flow.actions(), names));
 }
 
 Json FlowJson(const DpFlow& flow, const PortNames& names) {
@@ -172,7 +167,8 @@ absl::StatusOr<std::string> GetFlow(DatapathManager& manager, const UnixctlArgs&
   command->datapath->flows().ForEach([&](DpFlow& flow) {
     bool same = command->spec.ufid ? flow.ufid() == *command->spec.ufid
                                    : flow.key() == command->spec.match->key && flow.mask() == command->spec.match->mask;
-    if (same) text = args.json ? FlowJson(flow, names).dump() : FlowLine(flow, names, command->line.Has("more")) + "\n";
+    if (same)
+      text = args.json ? FlowJson(flow, names).dump() : FormatFlowLine(flow, names, command->line.Has("more")) + "\n";
   });
   if (text.empty()) {
     return NotFound("{} has no flow {}: dpctl/dump-flows -m lists them", FullName(*command->datapath),
@@ -194,7 +190,7 @@ absl::StatusOr<std::string> DumpFlows(DatapathManager& manager, const UnixctlArg
     if (args.json) {
       json.push_back(FlowJson(flow, names));
     } else {
-      lines.push_back(FlowLine(flow, names, line->Has("more")) + "\n");
+      lines.push_back(FormatFlowLine(flow, names, line->Has("more")) + "\n");
     }
   });
   if (args.json) return json.dump();
@@ -205,6 +201,14 @@ absl::StatusOr<std::string> DumpFlows(DatapathManager& manager, const UnixctlArg
 }
 
 }  // namespace
+
+std::string FormatFlowLine(const DpFlow& flow, const PortNames& names, bool more) {
+  return fmt::format("{}{}, {}, actions:{}", more ? FormatUfid(flow.ufid()) + ", " : "",
+                     FormatMatch(flow.match(), names), StatsText(flow.TotalStats(), more),
+                     FormatActions(flow.actions(), names));
+}
+
+std::string FormatFlowJson(const DpFlow& flow, const PortNames& names) { return FlowJson(flow, names).dump(); }
 
 void RegisterFlowCommands(UnixctlServer& server, DatapathManager& manager) {
   constexpr int kAny = UnixctlServer::kAnyNumber;

@@ -26,6 +26,7 @@ class Bridge {
 
   const BridgeConfig& config() const { return config_; }
   const std::string& name() const { return config_.name; }
+  MacTable::Clock::time_point made() const { return made_; }
   const BridgeStatus& status() const { return status_; }
   const std::shared_ptr<MacTable>& macs() const { return macs_; }
   // 0: there is no such port.
@@ -40,6 +41,7 @@ class Bridge {
   void ApplyPorts(const BridgeConfig& config, uint64_t& next_bundle_id);
   void ApplyStaticMacs(const BridgeConfig& config);
 
+  const MacTable::Clock::time_point made_ = MacTable::Clock::now();
   BridgeConfig config_;
   std::shared_ptr<MacTable> macs_;
   std::map<std::string, uint64_t, std::less<>> bundle_ids_;

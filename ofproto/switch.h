@@ -82,6 +82,7 @@ class Switch {
   void RegisterCommands(UnixctlServer& server);
 
   struct Impl;  // for the commands
+  Impl& impl_for_tests() { return *impl_; }
 
  private:
   std::unique_ptr<Impl> impl_;
