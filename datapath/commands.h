@@ -17,5 +17,6 @@ void RegisterDpctlCommands(UnixctlServer& server, DatapathManager& manager);
 void RegisterFlowCommands(UnixctlServer& server, DatapathManager& manager);
 void RegisterPmdCommands(UnixctlServer& server, DatapathManager& manager);
 void RegisterSluiceCommands(UnixctlServer& server, DatapathManager& manager);
+void RegisterKernelCommands(UnixctlServer& server, DatapathManager& manager);
 
 }  // namespace sluice

@@ -312,6 +312,7 @@ void RegisterDatapathCommands(UnixctlServer& server, DatapathManager& manager) {
   RegisterFlowCommands(server, manager);
   RegisterPmdCommands(server, manager);
   RegisterSluiceCommands(server, manager);
+  RegisterKernelCommands(server, manager);
 }
 
 }  // namespace sluice

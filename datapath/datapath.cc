@@ -22,7 +22,7 @@ std::vector<int> CoreList(const std::optional<CpuSet>& cores) {
 }
 
 void AddToConservation(Conservation& sum, const Port& port) {
-  PortStats stats = port.Stats();
+  PortStats stats = port.UserSpaceStats();
   sum.received += stats.rx.frames + stats.rx_device_drops;
   sum.copies += stats.copies;
   sum.sent += stats.tx.frames;
@@ -74,6 +74,7 @@ absl::StatusOr<Datapath::Pmd> Datapath::StartThread(size_t slot, int core) {
   if (!thread.ok()) return InvalidArgument("datapath {}: {}", name_, Message(thread.status()));
   Pmd pmd;
   pmd.thread = *std::move(thread);
+  pmd.thread->Call([&, offers = kernel_forwarding_.OffersOf(slot)] { pmd.thread->set_offers(offers); });
   for (auto& [number, port] : ports_) {
     if (absl::Status status = port->OpenSlot(slot); !status.ok()) {
       for (auto& [opened, open_port] : ports_) open_port->CloseSlot(slot);
@@ -198,6 +199,13 @@ void Datapath::SetAssignment(RxqAssignment assignment, bool isolate) {
 void Datapath::SetTso(bool enabled) {
   config_.tso = enabled;
   for (auto& [number, port] : ports_) port->ApplyTso(enabled);
+  if (!enabled) kernel_forwarding_.Settle();
+}
+
+void Datapath::SetKernelForwarding(bool enabled) {
+  config_.kernel_forwarding = enabled;
+  for (auto& [number, port] : ports_) port->ApplyKernelForwarding(enabled);
+  if (!enabled) kernel_forwarding_.Settle();
 }
 
 void Datapath::ClearPmdStats() {
@@ -253,6 +261,12 @@ void Datapath::WhilePaused(const std::function<void()>& function) {
 
 Conservation Datapath::GetConservation() {
   Conservation sum = gone_;
+  // The kernel does not pause: what it forwarded is read once for both sides.
+  const sluice_lane kernel = kernel_forwarding_.Totals();
+  sum.received += kernel.frames + kernel.over_mtu + kernel.no_device;
+  sum.sent += kernel.frames;
+  sum.drops.Add(DropReason::kTxOverMtu, kernel.over_mtu);
+  sum.drops.Add(DropReason::kTxPortDown, kernel.no_device);
   WhilePaused([&] {
     for (const auto& [number, port] : ports_) AddToConservation(sum, *port);
   });
@@ -323,6 +337,8 @@ absl::StatusOr<Port*> Datapath::MakePort(const PortRequest& request) {
   auto port = std::make_unique<Port>(*number, *std::move(netdev), request.options, std::move(port_config));
   port->ApplyTso(config_.tso);
   SLUICE_RETURN_IF_ERROR(OpenSlots(*port));
+  kernel_forwarding_.AddPort(*number, port->netdev());
+  port->ApplyKernelForwarding(config_.kernel_forwarding);
   if (config_.link_monitor != nullptr) {
     port->set_watch(config_.link_monitor->WatchName(name, [this, raw = port.get()] { OnLinkChange(*raw); }));
   }
@@ -361,8 +377,11 @@ absl::StatusOr<uint32_t> Datapath::AddPort(const std::string& name, std::string_
 void Datapath::Withdraw(absl::Span<Port* const> ports) {
   std::vector<PortRxq*> queues;
   for (Port* port : ports) {
+    port->SetKernelForwarding(false);
+    kernel_forwarding_.RemovePort(port->number());
     for (auto& rxq : port->rxqs()) queues.push_back(rxq.get());
   }
+  kernel_forwarding_.Settle();
   StopPolling(queues);
   for (Pmd& pmd : pmds_) {
     pmd.thread->Call([&] {
@@ -399,7 +418,9 @@ absl::Status Datapath::SetPortOptions(uint32_t number, const NetdevOptions& opti
     StopPolling(queues);
   }
   absl::Status status = port->SetOptions(options);
+  bool had_tso = port->tso();
   port->ApplyTso(config_.tso);
+  if (had_tso && !port->tso()) kernel_forwarding_.Settle();
   Assign();
   return status;
 }

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "datapath/flow_table.h"
+#include "datapath/kernel_forwarding.h"
 #include "datapath/pmd_thread.h"
 #include "datapath/port.h"
 #include "datapath/rxq_scheduler.h"
@@ -31,6 +32,7 @@ namespace sluice {
 struct DatapathConfig {
   std::optional<CpuSet> pmd_cores;  // pmd-cpu-mask; unset: one thread, on the first processor that the process may use
   bool tso = true;                  // userspace-tso-enable, where a port does not say otherwise
+  bool kernel_forwarding = true;    // let the kernel forward flows between its own interfaces
   RxqAssignment assignment = RxqAssignment::kCycles;
   bool isolate = true;                  // pmd-rxq-isolate
   LinkMonitor* link_monitor = nullptr;  // tells ports of changes of their devices; outlives the datapath
@@ -102,6 +104,9 @@ class Datapath {
   // -------------------------------------------------------------------------------------------------------------
   absl::Status SetPmdCores(const std::optional<CpuSet>& cores);
   void SetTso(bool enabled);
+  // Off: every packet takes the way through user space.
+  void SetKernelForwarding(bool enabled);
+  KernelForwarding& kernel_forwarding() { return kernel_forwarding_; }
   void SetAssignment(RxqAssignment assignment, bool isolate);
   // Distributes the queues anew by their recent load. Returns how many moved.
   size_t Rebalance();
@@ -144,6 +149,7 @@ class Datapath {
   DropUpcallHandler drop_handler_;
   UpcallHandler* upcalls_ = &drop_handler_;
   FlowTable flows_;
+  KernelForwarding kernel_forwarding_{flows_};
   std::map<uint32_t, std::unique_ptr<Port>> ports_;
   uint32_t next_number_ = 1;
   std::vector<Pmd> pmds_;

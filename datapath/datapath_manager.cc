@@ -107,6 +107,11 @@ void DatapathManager::SetTso(bool enabled) {
   for (auto& [name, datapath] : datapaths_) datapath->SetTso(enabled);
 }
 
+void DatapathManager::SetKernelForwarding(bool enabled) {
+  config_.kernel_forwarding = enabled;
+  for (auto& [name, datapath] : datapaths_) datapath->SetKernelForwarding(enabled);
+}
+
 void DatapathManager::SetAssignment(RxqAssignment assignment, bool isolate) {
   config_.assignment = assignment;
   config_.isolate = isolate;

@@ -40,6 +40,7 @@ class DatapathManager {
   const DatapathConfig& config() const { return config_; }
   absl::Status SetPmdCores(const std::optional<CpuSet>& cores);
   void SetTso(bool enabled);
+  void SetKernelForwarding(bool enabled);
   void SetAssignment(RxqAssignment assignment, bool isolate);
 
   // Call once per period.

@@ -17,12 +17,21 @@ class FlowCache {
   // `entries` is a power of two.
   explicit FlowCache(size_t entries = 32768) : mask_(entries - 1), entries_(new Entry[entries]()) {}
 
-  // The flow for `key` with `hash`, or nullptr. `generation` is FlowTable::generation() of this loop iteration.
-  DpFlow* Lookup(const FlowKey& key, uint32_t hash, uint64_t generation) const {
-    for (const Entry* entry : {&entries_[First(hash)], &entries_[Second(hash)]}) {
-      if (entry->hash == hash && entry->generation == generation && entry->flow->Matches(key)) return entry->flow;
+  // The flow for `key` with `hash`, or nullptr. `generation` is FlowTable::generation() of this loop iteration. `hits`
+  // is how often this entry, that is one exact flow, was hit, this time included.
+  DpFlow* Lookup(const FlowKey& key, uint32_t hash, uint64_t generation, uint32_t& hits) {
+    for (Entry* entry : {&entries_[First(hash)], &entries_[Second(hash)]}) {
+      if (entry->hash == hash && entry->generation == generation && entry->flow->Matches(key)) {
+        hits = ++entry->hits;
+        return entry->flow;
+      }
     }
     return nullptr;
+  }
+
+  DpFlow* Lookup(const FlowKey& key, uint32_t hash, uint64_t generation) {
+    uint32_t hits;
+    return Lookup(key, hash, generation, hits);
   }
 
   void Insert(uint32_t hash, DpFlow* flow, uint64_t generation) {
@@ -30,7 +39,7 @@ class FlowCache {
     Entry& second = entries_[Second(hash)];
     bool take_first = first.generation != generation || first.hash == hash ||
                       (second.generation == generation && second.hash != hash && (++toggle_ & 1) != 0);
-    (take_first ? first : second) = Entry{generation, flow, hash};
+    (take_first ? first : second) = Entry{generation, flow, hash, 0};
   }
 
   void Prefetch(uint32_t hash) const { __builtin_prefetch(&entries_[First(hash)]); }
@@ -40,6 +49,7 @@ class FlowCache {
     uint64_t generation;  // 0: never used
     DpFlow* flow;
     uint32_t hash;
+    uint32_t hits;
   };
 
   size_t First(uint32_t hash) const { return hash & mask_; }

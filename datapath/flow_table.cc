@@ -28,6 +28,7 @@ DpFlow::DpFlow(const Ufid& ufid, const Match& match, ActionList actions, size_t 
 }
 
 DpFlow::~DpFlow() {
+  delete offloaded_.Load();
   for (FlowStats* stats : *stats_.Load()) delete stats;
   delete stats_.Load();
   delete actions_.Load();
@@ -43,7 +44,8 @@ void DpFlow::GrowStats(size_t thread_slots) {
 
 FlowStats DpFlow::TotalStats() const {
   FlowStats total;
-  uint64_t last_used = 0;
+  if (const OffloadedFlow* offloaded = offloaded_.Load()) offloaded->AddStats(total);
+  uint64_t last_used = total.last_used_ms;
   uint64_t flags = 0;
   for (const FlowStats* stats : *stats_.Load()) {
     total.packets += stats->packets;
@@ -55,8 +57,9 @@ FlowStats DpFlow::TotalStats() const {
   total.packets.Add(-cleared_.packets.Get());
   total.wire_frames.Add(-cleared_.wire_frames.Get());
   total.bytes.Add(-cleared_.bytes.Get());
+  total.last_used_ms = {};
   if (total.packets > 0) total.last_used_ms.Add(last_used);
-  total.tcp_flags.Add(flags);
+  total.tcp_flags.Add(flags & ~total.tcp_flags.Get());
   return total;
 }
 
@@ -115,6 +118,11 @@ DpFlow* FlowTable::FindLocked(const Match& match) {
   return nullptr;
 }
 
+DpFlow* FlowTable::FindLocked(const Ufid& ufid) {
+  auto it = by_ufid_.find(ufid);
+  return it == by_ufid_.end() ? nullptr : it->second;
+}
+
 absl::StatusOr<DpFlow*> FlowTable::Insert(const Match& match, ActionList actions, const Ufid& ufid,
                                           std::unique_ptr<FlowData> data) {
   std::lock_guard lock(mutex_);
@@ -135,6 +143,7 @@ absl::StatusOr<DpFlow*> FlowTable::Insert(const Match& match, ActionList actions
 
 absl::Status FlowTable::ReplaceActions(DpFlow& flow, ActionList actions, bool clear_stats) {
   flow.actions_.Replace(std::make_unique<const ActionList>(std::move(actions)));
+  if (OffloadedFlow* offloaded = flow.offloaded()) offloaded->Withdraw(/*gone=*/false);
   if (clear_stats) flow.ClearStats();
   return absl::OkStatus();
 }
@@ -164,6 +173,7 @@ FlowStats FlowTable::RemoveLocked(DpFlow* flow) {
     RcuPostponeDelete(std::move(*owner));
     owned_subtables_.erase(owner);
   }
+  if (OffloadedFlow* offloaded = flow->offloaded()) offloaded->Withdraw(/*gone=*/true);
   by_ufid_.erase(flow->ufid());
   in_order_.back()->place_ = flow->place_;
   in_order_[flow->place_] = in_order_.back();
@@ -231,7 +241,10 @@ void FlowTable::Clear() {
   generation_.fetch_add(1, std::memory_order_acq_rel);
   for (auto& subtable : owned_subtables_) RcuPostponeDelete(std::move(subtable));
   owned_subtables_.clear();
-  for (auto& [ufid, flow] : by_ufid_) RcuPostponeDelete(std::unique_ptr<DpFlow>(flow));
+  for (auto& [ufid, flow] : by_ufid_) {
+    if (OffloadedFlow* offloaded = flow->offloaded()) offloaded->Withdraw(/*gone=*/true);
+    RcuPostponeDelete(std::unique_ptr<DpFlow>(flow));
+  }
   by_ufid_.clear();
   in_order_.clear();
   flow_count_.store(0, std::memory_order_relaxed);

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "datapath/flow_data.h"
+#include "datapath/offloaded_flow.h"
 #include "lib/base/counter.h"
 #include "lib/base/rcu.h"
 #include "lib/flow/actions.h"
@@ -64,8 +65,15 @@ class DpFlow {
 
   // The statistics that thread slot `slot` alone writes.
   FlowStats& stats(size_t slot) { return *(*stats_.Load())[slot]; }
-  // All threads' sums since the last ClearStats(). last_used_ms is the latest. Under the table's writer mutex (inside
-  // ForEach), in the only thread that writes the table, or by an RCU reader, who may see a ClearStats() half done.
+  // What is forwarded of it elsewhere, or nullptr; once set it stays. Set under the table's writer mutex.
+  OffloadedFlow* offloaded() const { return offloaded_.Load(); }
+  void set_offloaded(std::unique_ptr<OffloadedFlow> offloaded) {
+    static_cast<void>(offloaded_.Publish(offloaded.release()));
+  }
+
+  // All threads' sums, and what was forwarded elsewhere, since the last ClearStats(). last_used_ms is the latest. Under
+  // the table's writer mutex (inside ForEach), in the only thread that writes the table, or by an RCU reader, who may
+  // see a ClearStats() half done.
   FlowStats TotalStats() const;
   void ClearStats();
 
@@ -90,6 +98,7 @@ class DpFlow {
   const Match match_;
   size_t place_ = 0;  // in FlowTable::in_order_
   std::unique_ptr<FlowData> data_;
+  RcuPtr<OffloadedFlow> offloaded_;  // owned
   FlowStats cleared_;  // what the sums were at the last ClearStats(): counters have one writer, which is not us
 };
 
@@ -133,6 +142,10 @@ class FlowTable {
   size_t Collect(size_t from, size_t max, std::vector<DpFlow*>& flows);
   // Visits every flow under the writers' mutex, in no order.
   void ForEach(const std::function<void(DpFlow&)>& visit);
+  // The writers' mutex, for who keeps something beside the flows (KernelForwarding), and what it may do with it held.
+  std::mutex& mutex() { return mutex_; }
+  DpFlow* FindLocked(const Ufid& ufid);
+
   size_t flow_count() const { return flow_count_.load(std::memory_order_relaxed); }
   size_t mask_count();
   // Slots 0..thread_slots-1 may be used from now on. Call before a new thread starts to account.

@@ -2,6 +2,7 @@
 
 #include <ctime>
 
+#include "datapath/kernel_key.h"
 #include "lib/base/cycle_clock.h"
 #include "lib/packet/coalesce.h"
 #include "lib/packet/headers.h"
@@ -162,8 +163,10 @@ void Pipeline::ProcessBatch(PacketBatch& batch) {
 }
 
 DpFlow* Pipeline::Classify(const FlowKey& key, uint32_t hash) {
-  if (DpFlow* flow = cache_.Lookup(key, hash, generation_)) [[likely]] {
+  uint32_t hits;
+  if (DpFlow* flow = cache_.Lookup(key, hash, generation_, hits)) [[likely]] {
     ++counters_.cache_hits;
+    if (hits % kOfferInterval == 0) OfferFlow(key, *flow);
     return flow;
   }
   DpFlow* flow = table_.Lookup(key, slot_);
@@ -171,6 +174,17 @@ DpFlow* Pipeline::Classify(const FlowKey& key, uint32_t hash) {
   ++counters_.table_hits;
   cache_.Insert(hash, flow, generation_);
   return flow;
+}
+
+// Only what is likely to be taken: KernelForwarding looks closely.
+[[gnu::noinline]] void Pipeline::OfferFlow(const FlowKey& key, const DpFlow& flow) {
+  if (offers_ == nullptr || !ingress_->kernel_forwarding() || key.recirc_id != 0) return;
+  auto output = OnlyOutput(flow.actions());
+  if (!output || *output >= ports_.size()) return;
+  const PmdPort* egress = ports_[*output];
+  if (egress == nullptr || !egress->kernel_forwarding() || !KernelKeyDecides(flow.mask(), key)) return;
+  if (!MakeKernelKey(key, 0)) return;
+  offers_->Offer(key, flow.ufid());
 }
 
 void Pipeline::AddToGroup(Level& level, DpFlow* flow, const FlowKey& key, DpPacketPtr packet) {

@@ -17,6 +17,7 @@
 
 #include "datapath/execute.h"
 #include "datapath/flow_cache.h"
+#include "datapath/flow_offers.h"
 #include "datapath/flow_table.h"
 #include "datapath/pmd_port.h"
 #include "datapath/upcall.h"
@@ -28,12 +29,16 @@ namespace sluice {
 class Pipeline final : private ActionSink, private EgressSink {
  public:
   static constexpr size_t kMaxRecirculations = 7;
+  // A flow is offered to the kernel after so many packets, and again after as many more that the kernel did not take.
+  static constexpr uint32_t kOfferInterval = 8;
 
   // All outlive the pipeline. `slot` is the thread's in flow statistics.
   Pipeline(FlowTable& table, size_t slot, PacketPools& pools, UpcallHandler& upcalls);
 
   void set_upcalls(UpcallHandler& upcalls) { upcalls_ = &upcalls; }
   void SetPort(uint32_t number, PmdPort* port);
+  // Where flows go that are hit often; nullptr: nowhere.
+  void set_offers(FlowOffers* offers) { offers_ = offers; }
 
   // Call after RcuQuiescent() and before Process().
   void BeginTurn() { generation_ = table_.generation(); }
@@ -79,6 +84,7 @@ class Pipeline final : private ActionSink, private EgressSink {
   void ProcessBatch(PacketBatch& batch);
   void ParseBatch(PacketBatch& batch, Level& level);
   DpFlow* Classify(const FlowKey& key, uint32_t hash);
+  void OfferFlow(const FlowKey& key, const DpFlow& flow);
   void AddToGroup(Level& level, DpFlow* flow, const FlowKey& key, DpPacketPtr packet);
   void ExecuteGroup(Group& group);
   // A packet that no flow matches. Gives the flow that was installed for it, or nullptr and has dealt with the packet.
@@ -96,6 +102,7 @@ class Pipeline final : private ActionSink, private EgressSink {
   const size_t slot_;
   PacketPools& pools_;
   UpcallHandler* upcalls_;
+  FlowOffers* offers_ = nullptr;
   FlowCache cache_;
   uint64_t generation_ = 0;
   uint64_t now_ms_ = 0;           // monotonic, of this Process()

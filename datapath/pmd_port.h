@@ -13,6 +13,7 @@
 #include "lib/packet/drop_reason.h"
 #include "lib/packet/egress.h"
 #include "lib/packet/packet_batch.h"
+#include "netdev/kernel_flows/kernel_flows.h"
 #include "netdev/netdev.h"
 
 namespace sluice {
@@ -30,6 +31,11 @@ class PmdPort final : public EgressSink {
   uint32_t number() const { return number_; }
   bool tso() const { return settings_.tso.load(std::memory_order_relaxed); }
   bool rx_gro() const { return netdev_.rx_gro(); }
+  // Whether the kernel may forward packets of this port now.
+  bool kernel_forwarding() const {
+    const KernelPort* port = netdev_.kernel_port();
+    return port != nullptr && port->is_open();
+  }
   // The MTU of the port, in bytes of layer 3. Needs a transmit queue.
   EgressCaps caps() const { return txq_->caps(); }
 

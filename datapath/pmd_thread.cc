@@ -129,8 +129,10 @@ bool PmdThread::PollActive() {
 bool PmdThread::Visit(PolledRxq& queue) {
   PmdPort& port = *queue.port;
   bool coalesce = port.rx_gro() && port.tso();
+  if (offers_ != nullptr) offers_->BeforeReceive(&queue);
   bool more = queue.rxq->Receive(burst_, coalesce ? kCoalescingBurst : PacketBatch::kCapacity);
   if (burst_.empty()) {
+    if (offers_ != nullptr && !more) offers_->OnEmpty();
     uint64_t now = CycleNow();
     counters_.idle_cycles += now - now_;
     now_ = now;

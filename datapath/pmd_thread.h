@@ -66,6 +66,10 @@ class PmdThread {
   void RefreshDescriptors() { poller_->Refresh(); }
   void RefreshDescriptor(PolledRxq* queue) { poller_->Refresh(queue); }
   void set_upcalls(UpcallHandler& upcalls) { pipeline_.set_upcalls(upcalls); }
+  void set_offers(FlowOffers* offers) {
+    offers_ = offers;
+    pipeline_.set_offers(offers);
+  }
 
   // Written by the thread, read by any. Cycles are those of the time-stamp counter.
   struct alignas(64) Counters {
@@ -97,6 +101,7 @@ class PmdThread {
   PacketPools pools_;
   std::unique_ptr<Poller> poller_;
   Pipeline pipeline_;
+  FlowOffers* offers_ = nullptr;
   RxBurst burst_;
   Counters counters_;
   uint64_t now_ = 0;  // time-stamp counter at the last look

@@ -29,6 +29,26 @@ void AddDifference(PortStats::Direction& sum, const PortStats::Direction& before
   sum.system_calls += before.system_calls - after.system_calls;
 }
 
+void AddLane(PortStats::Direction& sum, SegmentHistogram& histogram, const sluice_lane& lane) {
+  sum.frames += lane.frames;
+  sum.packets += lane.packets;
+  sum.super_packets += lane.super_packets;
+  sum.bytes += lane.bytes;
+  static_assert(SLUICE_HISTOGRAM_SIZE == SegmentHistogram::kMaxExact + 1);
+  for (size_t i = 0; i <= SegmentHistogram::kMaxExact; ++i) histogram.packets[i] += lane.histogram[i];
+  histogram.larger += lane.larger;
+  histogram.segments += lane.frames;
+}
+
+// Frames that the kernel dropped came in at one port and were to leave by another.
+void AddKernelCounters(PortStats& stats, const KernelFlows::PortCounters& counters) {
+  AddLane(stats.rx, stats.rx_histogram, counters.rx);
+  stats.rx.frames += counters.rx.over_mtu + counters.rx.no_device;
+  AddLane(stats.tx, stats.tx_histogram, counters.tx);
+  stats.tx_drops.Add(DropReason::kTxOverMtu, counters.tx.over_mtu);
+  stats.tx_drops.Add(DropReason::kTxPortDown, counters.tx.no_device);
+}
+
 }  // namespace
 
 uint64_t TotalDrops(const DropCounters& drops) {
@@ -91,6 +111,16 @@ void Port::ApplyTso(bool switch_tso) {
   netdev_->SetTsoEnabled(tso);
 }
 
+void Port::SetKernelForwarding(bool allowed) {
+  kernel_allowed_ = allowed;
+  netdev_->SetKernelForwarding(kernel_allowed_ && switch_allows_kernel_);
+}
+
+void Port::ApplyKernelForwarding(bool switch_allows) {
+  switch_allows_kernel_ = switch_allows;
+  SetKernelForwarding(kernel_allowed_);
+}
+
 absl::Status Port::OpenSlot(size_t slot) {
   auto txq = netdev_->OpenTxq();
   if (!txq.ok()) return txq.status();
@@ -151,6 +181,12 @@ void Port::AddRxqCounters(PortStats& stats) const {
 }
 
 PortStats Port::Stats() const {
+  PortStats stats = UserSpaceStats();
+  if (const KernelPort* port = netdev_->kernel_port()) AddKernelCounters(stats, port->counters());
+  return stats;
+}
+
+PortStats Port::UserSpaceStats() const {
   PortStats stats = gone_;
   AddRxqCounters(stats);
   for (const auto& slot : slots_) {

@@ -95,6 +95,10 @@ class Port {
 
   // Makes userspace-tso-enable hold: the port's own if it has one, else the switch's.
   void ApplyTso(bool switch_tso);
+  // Whether the kernel may forward packets of this port unseen: `allowed` for this port (nothing must see all of them)
+  // and, `switch_allows`, for all. When this returns nothing is forwarded that must not be.
+  void SetKernelForwarding(bool allowed);
+  void ApplyKernelForwarding(bool switch_allows);
 
   // Opens the transmit queue of thread slot `slot`; closes it, keeping its counts. No thread uses it meanwhile.
   absl::Status OpenSlot(size_t slot);
@@ -109,7 +113,9 @@ class Port {
   // Whether SetOptions(options) needs the queues not to be polled.
   bool ChangesQueues(const NetdevOptions& options) const;
 
+  // With, or without, what the kernel forwarded for the port.
   PortStats Stats() const;
+  PortStats UserSpaceStats() const;
 
   // Kept while the port lives.
   void set_watch(LinkMonitor::Watch watch) { watch_ = std::move(watch); }
@@ -123,6 +129,8 @@ class Port {
   NetdevOptions options_;
   PortConfig config_;
   PortSettings settings_;
+  bool kernel_allowed_ = true;
+  bool switch_allows_kernel_ = false;
   std::unique_ptr<Netdev> netdev_;  // outlives the queues below
   std::vector<std::unique_ptr<PmdPort>> slots_;
   std::vector<std::unique_ptr<PortRxq>> rxqs_;

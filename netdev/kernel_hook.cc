@@ -81,6 +81,8 @@ absl::StatusOr<KernelHook> KernelHook::Load() {
 
 absl::Status KernelHook::Attach(const std::string& name, uint32_t ifindex, std::optional<Attachment> only) {
   Detach();
+  device_ = name;
+  ifindex_ = ifindex;
   if (only != Attachment::kClsact) {
     auto link = AttachTcx(program_.get(), name, ifindex);
     if (link.ok()) {
@@ -94,6 +96,27 @@ absl::Status KernelHook::Attach(const std::string& name, uint32_t ifindex, std::
   if (!filter.ok()) return filter.status();
   filter_.emplace(*std::move(filter));
   return absl::OkStatus();
+}
+
+absl::Status KernelHook::UseProgram(FileDescriptor program) {
+  if (link_) {
+    bpf_attr attributes{};
+    attributes.link_update.link_fd = static_cast<uint32_t>(link_.get());
+    attributes.link_update.new_prog_fd = static_cast<uint32_t>(program.get());
+    if (Bpf(BPF_LINK_UPDATE, attributes) != 0) {
+      return ErrnoStatus(errno, fmt::format("{}: changing the kernel hook's program (TCX)", device_));
+    }
+    program_ = std::move(program);
+    return absl::OkStatus();
+  }
+  std::swap(program_, program);
+  if (!filter_) return absl::OkStatus();
+  absl::Status attached = Attach(device_, ifindex_, Attachment::kClsact);
+  if (attached.ok()) return attached;
+  // The host must not see the port's packets: back to what worked.
+  std::swap(program_, program);
+  static_cast<void>(Attach(device_, ifindex_, Attachment::kClsact));
+  return attached;
 }
 
 void KernelHook::Detach() {

@@ -2,7 +2,8 @@
 //
 // Packet sockets see a packet before tc ingress does, so what the program decides is about the host's own stack only.
 // It obeys a verdict in a map: kDrop keeps the port's packets from the host (no ARP, ND or ICMP answers, no
-// forwarding), kPass lets the host see them too. The map is where decisions about single flows would go.
+// forwarding), kPass lets the host see them too. A program that forwards single flows may take its place, which obeys
+// the same verdict for the rest (KernelFlows).
 //
 // Attached as a TCX bpf_link where the kernel has it (Linux 6.6): that ends with this object, or with the process
 // however it dies, and runs before other TCX programs and clsact filters of the device. Elsewhere as a clsact filter
@@ -42,6 +43,9 @@ class KernelHook {
   void Detach();
 
   absl::Status SetVerdict(Verdict verdict);
+  int verdict_map() const { return map_.get(); }
+  // Runs `program` from now on, without a packet in between that no program saw (clsact: there may be some).
+  absl::Status UseProgram(FileDescriptor program);
 
   Attachment attachment() const;
   std::string_view attachment_name() const;  // "tcx", "clsact", "none"
@@ -51,6 +55,8 @@ class KernelHook {
 
   FileDescriptor map_;
   FileDescriptor program_;
+  std::string device_;  // attached to, and its index
+  uint32_t ifindex_ = 0;
   FileDescriptor link_;                 // TCX
   std::optional<ClsactFilter> filter_;  // clsact
 };

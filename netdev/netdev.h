@@ -1,9 +1,12 @@
 // Netdev: the contract of a port's device, whatever its kind. Registered providers make them by type name.
 //
-// A Netdev is set up and asked by the main thread. Its receive and transmit queues are used by PMD threads: each receive
-// queue by one thread at a time (handed over by the datapath with Attach/Detach), each transmit queue by the one thread
-// that it was opened for. Queue calls are the fast path: no allocation, lock, exception, logging or Status.
+// A Netdev is set up and asked by the main thread. Its receive and transmit queues are used by PMD threads: each
+// receive queue by one thread at a time (handed over by the datapath with Attach/Detach), each transmit queue by the
+// one thread that it was opened for. Queue calls are the fast path: no allocation, lock, exception, logging or Status.
 #pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
 
 #include <array>
 #include <atomic>
@@ -14,9 +17,6 @@
 #include <string_view>
 #include <vector>
 
-#include <absl/status/status.h>
-#include <absl/status/statusor.h>
-
 #include "lib/packet/drop_reason.h"
 #include "lib/packet/egress.h"
 #include "lib/packet/packet_batch.h"
@@ -24,13 +24,16 @@
 
 namespace sluice {
 
+class KernelFlows;
+class KernelPort;
+
 // Counters of one queue: written by its thread, summed by readers. Frames are wire frames: a super-packet counts its
 // segments there, and one in super_packets.
 struct QueueCounters {
   Counter frames;
-  Counter packets;        // what the queue handed over or sent: a super-packet is one
+  Counter packets;  // what the queue handed over or sent: a super-packet is one
   Counter super_packets;
-  Counter bytes;          // wire bytes
+  Counter bytes;  // wire bytes
   Counter system_calls;
   DropCounters drops;
 };
@@ -78,14 +81,14 @@ class NetdevTxq {
 using NetdevOptions = std::map<std::string, std::string>;
 
 struct NetdevState {
-  bool present = false;      // the device exists and the port is bound to it
+  bool present = false;  // the device exists and the port is bound to it
   bool admin_up = false;
   bool carrier = false;
-  uint32_t mtu = 0;          // bytes of layer 3
+  uint32_t mtu = 0;  // bytes of layer 3
   std::array<uint8_t, 6> mac{};
-  uint32_t ifindex = 0;      // 0: none
+  uint32_t ifindex = 0;  // 0: none
   uint64_t link_resets = 0;
-  std::string error;         // why not present: for the error column; empty if fine
+  std::string error;  // why not present: for the error column; empty if fine
 };
 
 class Netdev {
@@ -120,11 +123,24 @@ class Netdev {
   virtual void SetTsoEnabled(bool enabled) = 0;
   bool rx_gro() const { return rx_gro_.load(std::memory_order_relaxed); }
 
-  // Re-reads the device's facts: called by the link monitor (main thread) for its name or ifindex. Handles MTU, carrier,
-  // features, deletion and re-creation under the same name.
+  // Kernel forwarding
+  // ---------------------------------------------------------------------------------------------------- Takes part in
+  // the datapath's kernel flows, which outlive this, before its queues are used; `flows` may be the reason why there
+  // are none. Fails where the kernel or our rights do not allow it; the port works all the same, and its status says
+  // why.
+  virtual bool can_join_kernel_flows() const { return false; }
+  virtual absl::Status JoinKernelFlows(const absl::StatusOr<KernelFlows*>& flows);
+  // Its part in them; nullptr if it has none.
+  virtual const KernelPort* kernel_port() const { return nullptr; }
+  // Whether packets of this port may be forwarded by the kernel, unseen by the datapath. While it is true the netdev
+  // opens and closes its gate as the device and the TSO switch allow; when this returns after false, it is closed.
+  virtual void SetKernelForwarding(bool) {}
+
+  // Re-reads the device's facts: called by the link monitor (main thread) for its name or ifindex. Handles MTU,
+  // carrier, features, deletion and re-creation under the same name.
   virtual void OnLinkChange() = 0;
-  // True while the link monitor cannot see all changes of the device (it is in another network namespace, or waits for its
-  // name): then OnLinkChange() is to be called about once a second.
+  // True while the link monitor cannot see all changes of the device (it is in another network namespace, or waits for
+  // its name): then OnLinkChange() is to be called about once a second.
   virtual bool needs_link_polling() const { return false; }
 
  protected:

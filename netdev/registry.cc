@@ -9,6 +9,11 @@
 #include "netdev/tap/tap_netdev.h"
 
 namespace sluice {
+
+absl::Status Netdev::JoinKernelFlows(const absl::StatusOr<KernelFlows*>&) {
+  return MakeStatus(absl::StatusCode::kUnimplemented,
+                    fmt::format("{}: the kernel forwards between ports of type system only", name()));
+}
 namespace {
 
 struct Provider {

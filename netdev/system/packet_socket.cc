@@ -112,6 +112,10 @@ void UnbindReceiveSocket(int socket, uint32_t ifindex) {
   setsockopt(socket, SOL_PACKET, PACKET_DROP_MEMBERSHIP, &membership, sizeof(membership));
 }
 
+absl::Status AttachReceiveFilter(int socket, int program) {
+  return SetOption(socket, SOL_SOCKET, SO_ATTACH_BPF, program, "SO_ATTACH_BPF");
+}
+
 absl::Status BindSendSocket(int socket, const std::string& name, uint32_t ifindex) {
   return Bind(socket, name, ifindex, 0);
 }

@@ -41,6 +41,8 @@ absl::Status BindReceiveSocket(int socket, const std::string& name, uint32_t ifi
 // The device is not the port's any more, though it may still exist: hears nothing (a packet socket cannot be unbound,
 // but a filter that takes nothing does it) until it is bound anew.
 void UnbindReceiveSocket(int socket, uint32_t ifindex);
+// Runs a socket filter program, which decides what the bound `socket` hears.
+absl::Status AttachReceiveFilter(int socket, int program);
 absl::Status BindSendSocket(int socket, const std::string& name, uint32_t ifindex);
 
 // Joins a group that shares a device's packets by a hash over their flow (PACKET_FANOUT_HASH: symmetric, addresses only

@@ -25,6 +25,13 @@ bool KernelHasUso() {
   return major > 6 || (major == 6 && minor >= 2);
 }
 
+// Tells network namespaces apart. 0 where the kernel (before Linux 5.14) does not say.
+uint64_t NetnsOf(int socket) {
+  uint64_t cookie = 0;
+  socklen_t size = sizeof(cookie);
+  return getsockopt(socket, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) == 0 ? cookie : 0;
+}
+
 std::string Flag(bool value) { return value ? "true" : "false"; }
 
 }  // namespace
@@ -50,7 +57,10 @@ SystemNetdev::SystemNetdev(std::string name, SystemOptions options, LinkQuery qu
   rx_gro_.store(options_.port.rx_gro, std::memory_order_relaxed);
 }
 
-SystemNetdev::~SystemNetdev() { ApplyDeviceGro(false); }
+SystemNetdev::~SystemNetdev() {
+  SetKernelForwarding(false);
+  ApplyDeviceGro(false);
+}
 
 absl::Status SystemNetdev::Start() {
   auto facts = query_.Read(name_);
@@ -147,7 +157,17 @@ absl::Status SystemNetdev::Bind(const LinkFacts& facts) {
 }
 
 absl::Status SystemNetdev::BindRxqs(uint32_t ifindex) {
-  if (rxqs_.size() == 1) return BindReceiveSocket(rxqs_[0]->socket(), name_, ifindex);
+  if (rxqs_.size() == 1) {
+    SLUICE_RETURN_IF_ERROR(BindReceiveSocket(rxqs_[0]->socket(), name_, ifindex));
+  } else {
+    SLUICE_RETURN_IF_ERROR(BindFanoutRxqs(ifindex));
+  }
+  if (kernel_port_ == nullptr) return absl::OkStatus();
+  for (auto& rxq : rxqs_) SLUICE_RETURN_IF_ERROR(AttachReceiveFilter(rxq->socket(), kernel_port_->filter()));
+  return absl::OkStatus();
+}
+
+absl::Status SystemNetdev::BindFanoutRxqs(uint32_t ifindex) {
   if (!std::exchange(rxqs_fresh_, false)) SLUICE_RETURN_IF_ERROR(RenewFanoutSockets());
   std::optional<uint16_t> group;
   for (auto& rxq : rxqs_) {
@@ -172,6 +192,8 @@ absl::Status SystemNetdev::RenewFanoutSockets() {
 
 void SystemNetdev::Unbind(std::string reason) {
   tx_shared_.present.store(false, std::memory_order_relaxed);
+  // First the decisions, then the program that obeys them.
+  if (kernel_port_ != nullptr) kernel_port_->Close();
   hook_.Detach();
   for (auto& rxq : rxqs_) UnbindReceiveSocket(rxq->socket(), state_.ifindex);
   if (state_.present) ++state_.link_resets;
@@ -188,6 +210,7 @@ void SystemNetdev::TakeFacts(const LinkFacts& facts) {
   state_.mac = facts.mac;
   StoreCaps();
   tx_shared_.present.store(true, std::memory_order_relaxed);
+  ApplyKernelGate();
 }
 
 // The kernel segments and sums in software what the device cannot, so nothing depends on the device's features.
@@ -206,8 +229,58 @@ void SystemNetdev::StoreCaps() {
 
 void SystemNetdev::SetTsoEnabled(bool enabled) {
   tso_enabled_ = enabled;
+  ApplyKernelGate();
   StoreCaps();
   ApplyDeviceGro(options_.port.rx_gro && tso_enabled_);
+}
+
+// Kernel forwarding
+// ---------------------------------------------------------------------------------------------------------------
+
+absl::Status SystemNetdev::JoinKernelFlows(const absl::StatusOr<KernelFlows*>& flows) {
+  auto port = MakeKernelPort(flows);
+  if (!port.ok()) {
+    no_kernel_port_ = Message(port.status());
+    return port.status();
+  }
+  kernel_port_ = *std::move(port);
+  ApplyKernelGate();
+  return absl::OkStatus();
+}
+
+// The hook first: a packet that a filter refuses must find the program that forwards it.
+absl::StatusOr<std::unique_ptr<KernelPort>> SystemNetdev::MakeKernelPort(const absl::StatusOr<KernelFlows*>& flows) {
+  if (!flows.ok()) return flows.status();
+  auto port = (*flows)->AddPort(hook_.verdict_map(), NetnsOf(rxqs_[0]->socket()));
+  if (!port.ok()) return port.status();
+  auto program = (*port)->ForwardProgram();
+  if (!program.ok()) return program.status();
+  SLUICE_RETURN_IF_ERROR(hook_.UseProgram(*std::move(program)));
+  if (!state_.present) return port;
+  for (auto& rxq : rxqs_) SLUICE_RETURN_IF_ERROR(AttachReceiveFilter(rxq->socket(), (*port)->filter()));
+  return port;
+}
+
+void SystemNetdev::SetKernelForwarding(bool allowed) {
+  kernel_forwarding_ = allowed;
+  ApplyKernelGate();
+}
+
+// Without TSO no super-packet may pass as it is, and no packet leaves a device that is down.
+void SystemNetdev::ApplyKernelGate() {
+  if (kernel_port_ == nullptr) return;
+  if (kernel_forwarding_ && tso_enabled_ && state_.present && state_.admin_up) {
+    kernel_port_->Open(state_.ifindex, state_.mtu);
+  } else {
+    kernel_port_->Close();
+  }
+}
+
+std::string SystemNetdev::KernelForwardingText() const {
+  if (kernel_port_ == nullptr) return fmt::format("off: {}", no_kernel_port_);
+  if (kernel_port_->is_open()) return "on";
+  if (!kernel_forwarding_) return "off: not allowed for this port";
+  return tso_enabled_ ? "off: the device is down" : "off: userspace-tso-enable is false";
 }
 
 // A device that refuses is no error: the port coalesces what its queues read all the same.
@@ -261,6 +334,7 @@ std::map<std::string, std::string> SystemNetdev::status() const {
           {"driver_version", driver.version},
           {"firmware_version", driver.firmware_version},
           {"kernel_hook", std::string(hook_.attachment_name())},
+          {"kernel_forwarding", KernelForwardingText()},
           {"device_gro", Flag(query_.ReadGro(name_).value_or(false))},
           {"rx_socket_buffer", std::to_string(ReceiveBufferOf(rxqs_[0]->socket()))},
           {"rx_kernel_drops", std::to_string(kernel_drops_)},

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "netdev/kernel_flows/kernel_flows.h"
 #include "netdev/kernel_hook.h"
 #include "netdev/link_query.h"
 #include "netdev/netdev.h"
@@ -44,20 +45,29 @@ class SystemNetdev final : public Netdev {
   absl::StatusOr<std::unique_ptr<NetdevTxq>> OpenTxq() override;
   NetdevState state() const override { return state_; }
   // driver_name, driver_version, firmware_version as ovs-vswitchd.conf.db(5) has them; tx_*_offload; and kernel_hook,
-  // device_gro, rx_socket_buffer (bytes, per queue), rx_kernel_drops (packets that found the sockets full).
+  // kernel_forwarding (on, or why not), device_gro, rx_socket_buffer (bytes, per queue), rx_kernel_drops (packets that
+  // found the sockets full).
   std::map<std::string, std::string> status() const override;
   void SetTsoEnabled(bool enabled) override;
+  bool can_join_kernel_flows() const override { return true; }
+  absl::Status JoinKernelFlows(const absl::StatusOr<KernelFlows*>& flows) override;
+  const KernelPort* kernel_port() const override { return kernel_port_.get(); }
+  void SetKernelForwarding(bool allowed) override;
   void OnLinkChange() override;
 
  private:
   absl::Status MakeRxqs(size_t count);
   absl::Status Bind(const LinkFacts& facts);
   absl::Status BindRxqs(uint32_t ifindex);
+  absl::Status BindFanoutRxqs(uint32_t ifindex);
   absl::Status RenewFanoutSockets();
   void Unbind(std::string reason);
   void TakeFacts(const LinkFacts& facts);
   void StoreCaps();
   void ApplyDeviceGro(bool wanted);
+  absl::StatusOr<std::unique_ptr<KernelPort>> MakeKernelPort(const absl::StatusOr<KernelFlows*>& flows);
+  void ApplyKernelGate();
+  std::string KernelForwardingText() const;
   void CollectKernelDrops() const;
   PacketSocketOptions SocketOptions() const;
   std::vector<std::shared_ptr<FileDescriptor>> LiveTxSockets();
@@ -66,6 +76,9 @@ class SystemNetdev final : public Netdev {
   SystemOptions options_;
   LinkQuery query_;
   KernelHook hook_;
+  std::unique_ptr<KernelPort> kernel_port_;  // nullptr: takes no part
+  std::string no_kernel_port_ = "the datapath has not asked for it";
+  bool kernel_forwarding_ = false;
   const bool kernel_has_uso_;
   bool tso_enabled_ = true;
   bool device_gro_switched_on_ = false;  // by us, so that we switch it off again
