@@ -21,8 +21,8 @@ const std::vector<Command>& Commands() {
       {"br-get-external-id", 1, 2, "!BRIDGE ?KEY", "", PrepareBrExternalId, RunBrGetExternalId, false},
 
       {"list-ports", 1, 1, "!BRIDGE", "", PrepareTopology, RunListPorts, false},
-      {"add-port", 2, kAny, "!BRIDGE !NEW-PORT *COLUMN?:KEY=VALUE", "--may-exist", PrepareAddPort, RunAddPort, true},
-      {"add-bond", 4, kAny, "!BRIDGE !BOND +IFACE *COLUMN?:KEY=VALUE", "--may-exist,--fake-iface", PrepareAddBond,
+      {"add-port", 2, kAny, "!BRIDGE !NEW-PORT *COLUMN?:KEY=VALUE", "--may-exist", PrepareTopology, RunAddPort, true},
+      {"add-bond", 4, kAny, "!BRIDGE !BOND +IFACE *COLUMN?:KEY=VALUE", "--may-exist,--fake-iface", PrepareTopology,
        RunAddBond, true},
       {"add-bond-iface", 2, 2, "!BOND !IFACE", "--may-exist", PrepareTopology, RunAddBondIface, true},
       {"del-bond-iface", 1, 2, "?BOND !IFACE", "--if-exists", PrepareTopology, RunDelBondIface, true},

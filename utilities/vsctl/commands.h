@@ -33,9 +33,7 @@ absl::Status RunBrGetExternalId(Context& context);
 
 // port_commands.cc
 absl::Status RunListPorts(Context& context);
-absl::Status PrepareAddPort(const Invocation& invocation, const Schema& schema, Needs& needs);
 absl::Status RunAddPort(Context& context);
-absl::Status PrepareAddBond(const Invocation& invocation, const Schema& schema, Needs& needs);
 absl::Status RunAddBond(Context& context);
 absl::Status RunAddBondIface(Context& context);
 absl::Status RunDelBondIface(Context& context);

@@ -55,9 +55,9 @@ absl::StatusOr<const TableSchema*> PrepareTable(const Invocation& invocation, co
 
 absl::Status PrepareConditions(const Invocation& invocation, const TableSchema& table, size_t first, Needs& needs) {
   for (size_t i = first; i < invocation.argv.size(); ++i) {
-    const absl::StatusOr<ColumnArgument> argument = ParseColumnArgument(invocation.argv[i], table, kFindOperators);
-    if (!argument.ok()) return argument.status();
-    needs.Add(table.name, argument->column->name);
+    const absl::StatusOr<const ColumnSchema*> column = ParseColumnName(invocation.argv[i], table);
+    if (!column.ok()) return column.status();
+    needs.Add(table.name, (*column)->name);
   }
   return absl::OkStatus();
 }
@@ -154,9 +154,9 @@ absl::Status PrepareGet(const Invocation& invocation, const Schema& schema, Need
   }
   for (size_t i = 3; i < invocation.argv.size(); ++i) {
     if (IsUuidColumn(invocation.argv[i])) continue;
-    const absl::StatusOr<ColumnArgument> argument = ParseColumnArgument(invocation.argv[i], **table);
-    if (!argument.ok()) return argument.status();
-    needs.Add((*table)->name, argument->column->name);
+    const absl::StatusOr<const ColumnSchema*> column = ParseColumnName(invocation.argv[i], **table);
+    if (!column.ok()) return column.status();
+    needs.Add((*table)->name, (*column)->name);
   }
   return absl::OkStatus();
 }

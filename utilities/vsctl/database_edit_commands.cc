@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "utilities/vsctl/commands.h"
+#include "utilities/vsctl/known_keys.h"
 #include "utilities/vsctl/names.h"
 #include "utilities/vsctl/rows.h"
 
@@ -36,6 +37,8 @@ bool ShapesTopology(const TableSchema& table, const ColumnSchema& column) {
 
 void Write(Context& context, const TableSchema& table, const ColumnSchema& column, const Uuid& row, Datum value) {
   context.symbols.NoteReferences(value, column.type);
+  // Also where the old value does not matter: a row that somebody deletes meanwhile would take the change with it.
+  context.transaction.Verify(table.name, row, column.name);
   context.transaction.Set(table.name, row, column.name, std::move(value));
   if (ShapesTopology(table, column)) context.topology.Invalidate();
 }
@@ -68,7 +71,9 @@ absl::Status SetColumn(Context& context, const TableSchema& table, const Uuid& r
   if (!key.ok()) return key.status();
   const absl::StatusOr<Atom> value = ParseAtom(parsed->value, *column.type.value, context.symbols);
   if (!value.ok()) return value.status();
-  context.transaction.Verify(table.name, row, column.name);
+  if (std::string warning = WarningOfKey(column.name, AtomToBareText(*key)); !warning.empty()) {
+    context.warnings.push_back(std::move(warning));
+  }
   Datum map = context.transaction.Get(table.name, row, column.name);
   if (const size_t index = map.Find(*key); index != Datum::npos) {
     map.values[index] = *value;
@@ -85,9 +90,9 @@ absl::Status PrepareSet(const Invocation& invocation, const Schema& schema, Need
   const absl::StatusOr<const TableSchema*> table = PrepareTable(invocation, schema, needs);
   if (!table.ok()) return table.status();
   for (size_t i = 3; i < invocation.argv.size(); ++i) {
-    const absl::StatusOr<ColumnArgument> argument = ParseColumnArgument(invocation.argv[i], **table, kSetOperators);
-    if (!argument.ok()) return argument.status();
-    needs.Add((*table)->name, argument->column->name);
+    const absl::StatusOr<const ColumnSchema*> column = ParseColumnName(invocation.argv[i], **table);
+    if (!column.ok()) return column.status();
+    needs.Add((*table)->name, (*column)->name);
   }
   return absl::OkStatus();
 }
@@ -148,7 +153,6 @@ absl::Status RunAdd(Context& context) {
   const absl::StatusOr<Target> target = ColumnTarget(context);
   if (!target.ok() || !target->row) return target.status();
   const ColumnType& type = target->column->type;
-  context.transaction.Verify(target->table->name, *target->row, target->column->name);
   Datum value = context.transaction.Get(target->table->name, *target->row, target->column->name);
   for (size_t i = 4; i < context.argc(); ++i) {
     const absl::StatusOr<Datum> added = ParseDatum(context.arg(i), ElementsType(type), context.symbols);
@@ -194,7 +198,6 @@ absl::Status RunRemove(Context& context) {
   const absl::StatusOr<Target> target = ColumnTarget(context);
   if (!target.ok() || !target->row) return target.status();
   const ColumnType& type = target->column->type;
-  context.transaction.Verify(target->table->name, *target->row, target->column->name);
   Datum value = context.transaction.Get(target->table->name, *target->row, target->column->name);
   for (size_t i = 4; i < context.argc(); ++i) {
     const absl::StatusOr<Datum> removed = ParseRemoved(context.arg(i), type, context.symbols);
@@ -240,13 +243,7 @@ absl::Status RunClear(Context& context) {
 }
 
 absl::Status PrepareCreate(const Invocation& invocation, const Schema& schema, Needs& needs) {
-  const absl::StatusOr<const TableSchema*> table = PrepareTable(invocation, schema, needs);
-  if (!table.ok()) return table.status();
-  for (size_t i = 2; i < invocation.argv.size(); ++i) {
-    const absl::StatusOr<ColumnArgument> argument = ParseColumnArgument(invocation.argv[i], **table, kSetOperators);
-    if (!argument.ok()) return argument.status();
-  }
-  return absl::OkStatus();
+  return PrepareTable(invocation, schema, needs).status();
 }
 
 namespace {

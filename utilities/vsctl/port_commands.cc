@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "utilities/vsctl/commands.h"
-#include "utilities/vsctl/names.h"
 
 namespace sluice::vsctl {
 namespace {
@@ -11,16 +10,6 @@ namespace {
 size_t FirstSetting(const Invocation& invocation, size_t from) {
   while (from < invocation.argv.size() && invocation.argv[from].find('=') == std::string::npos) ++from;
   return from;
-}
-
-absl::Status PrepareSettings(const Invocation& invocation, const Schema& schema, size_t from, Needs& needs) {
-  const absl::StatusOr<const TableSchema*> table = FindTable(schema, "Port");
-  if (!table.ok()) return table.status();
-  for (size_t i = from; i < invocation.argv.size(); ++i) {
-    const absl::StatusOr<ColumnArgument> argument = ParseColumnArgument(invocation.argv[i], **table, kSetOperators);
-    if (!argument.ok()) return argument.status();
-  }
-  return PrepareTopology(invocation, schema, needs);
 }
 
 // --may-exist: whether the port that is there is the one asked for.
@@ -69,15 +58,7 @@ absl::Status AddPort(Context& context, const std::vector<std::string>& interface
 
 }  // namespace
 
-absl::Status PrepareAddPort(const Invocation& invocation, const Schema& schema, Needs& needs) {
-  return PrepareSettings(invocation, schema, 3, needs);
-}
-
 absl::Status RunAddPort(Context& context) { return AddPort(context, {context.arg(2)}, 3); }
-
-absl::Status PrepareAddBond(const Invocation& invocation, const Schema& schema, Needs& needs) {
-  return PrepareSettings(invocation, schema, FirstSetting(invocation, 3), needs);
-}
 
 absl::Status RunAddBond(Context& context) {
   const size_t first_setting = FirstSetting(context.invocation, 3);

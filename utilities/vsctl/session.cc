@@ -1,6 +1,7 @@
 #include "utilities/vsctl/session.h"
 
 #include <cstdio>
+#include <utility>
 
 #include "lib/base/log.h"
 #include "lib/io/daemon.h"
@@ -37,26 +38,14 @@ std::string WithoutTarget(const std::string& message, const std::string& target)
 Session::Session(CommandLine command_line, std::string line)
     : command_line_(std::move(command_line)), line_(std::move(line)) {}
 
-absl::Status Session::Prepare() {
-  needs_.Add(kRootTable, "next_cfg");
-  bool changes = false;
-  for (const Invocation& invocation : command_line_.invocations) {
-    changes |= invocation.command->changes;
-    SLUICE_RETURN_IF_ERROR(invocation.command->prepare(invocation, VswitchSchema(), needs_));
-  }
-  if (command_line_.options.wait) {
-    needs_.Add(kRootTable, "cur_cfg");
-    if (changes) needs_.Add("Interface", {"name", "ofport", "error"});
-  }
-  if (changes) SLUICE_LOG(log_module, kInfo, "Called as {}", line_);
-  return absl::OkStatus();
-}
-
 int Session::Run() {
-  if (const absl::Status status = Prepare(); !status.ok()) {
+  bool may_change = false;
+  const absl::Status status = PrepareCommands(command_line_, VswitchSchema(), needs_, &may_change);
+  if (!status.ok()) {
     Fail(Message(status));
     return exit_code_;
   }
+  if (may_change) SLUICE_LOG(log_module, kInfo, "Called as {}", line_);
   Connect(command_line_.options.retry);
   loop_.Run();
   client_ = nullptr;
@@ -112,49 +101,25 @@ void Session::Attempt() {
   }
   Transaction transaction(schema,
                           [this](std::string_view table) -> const Database::Table& { return client_->rows(table); });
-  std::vector<std::string> warnings;
-  const absl::StatusOr<bool> complete = RunCommands(transaction, warnings);
-  if (!complete.ok()) {
-    Fail(Message(complete.status()));
+  absl::StatusOr<Outcome> outcome = RunCommands(command_line_, transaction);
+  if (!outcome.ok()) {
+    Fail(Message(outcome.status()));
     return;
   }
-  if (!*complete || phase_ == Phase::kDone) return;
-  for (const std::string& warning : warnings) SLUICE_LOG(log_module, kWarn, "{}", warning);
+  if (outcome->try_again) return;
+  if (outcome->exit_code) {
+    End(*outcome->exit_code);
+    return;
+  }
+  outcome_ = *std::move(outcome);
+  if (!std::exchange(warned_, true)) {
+    for (const std::string& warning : outcome_.warnings) SLUICE_LOG(log_module, kWarn, "{}", warning);
+  }
   if (!transaction.changed() || command_line_.options.dry_run) {
     Finish(false);
   } else {
     Commit(transaction);
   }
-}
-
-// False: not this time, the database has to change first.
-absl::StatusOr<bool> Session::RunCommands(Transaction& transaction, std::vector<std::string>& warnings) {
-  results_.clear();
-  new_interfaces_.clear();
-  const std::vector<Uuid> roots = transaction.Rows(kRootTable);
-  const Uuid root = roots.empty() ? transaction.Insert(kRootTable) : roots[0];
-  inserted_root_ = roots.empty();
-  if (command_line_.options.wait) transaction.Increment(root, kRootTable, "next_cfg");
-  Symbols symbols;
-  Topology topology(transaction, root, warnings);
-  for (const Invocation& invocation : command_line_.invocations) {
-    Context context{.invocation = invocation,
-                    .transaction = transaction,
-                    .topology = topology,
-                    .symbols = symbols,
-                    .root = root,
-                    .new_interfaces = new_interfaces_,
-                    .warnings = warnings};
-    SLUICE_RETURN_IF_ERROR(invocation.command->run(context));
-    if (context.try_again) return false;
-    if (context.exit_code) {
-      End(*context.exit_code);
-      return true;
-    }
-    results_.push_back({std::move(context.output), std::move(context.table), context.created});
-  }
-  SLUICE_RETURN_IF_ERROR(symbols.Check(&warnings));
-  return true;
 }
 
 void Session::Commit(const Transaction& transaction) {
@@ -181,7 +146,8 @@ void Session::OnCommitted(absl::StatusOr<Json> reply) {
 bool Session::TryAgain(const Json& error) {
   const std::string kind = error.value("error", "");
   const bool conflict = kind == "timed out";
-  const bool root_conflict = kind == "constraint violation" && inserted_root_ && root_conflicts_++ < kMaxRootConflicts;
+  const bool root_conflict =
+      kind == "constraint violation" && outcome_.inserted_root && root_conflicts_++ < kMaxRootConflicts;
   if (!conflict && !root_conflict) return false;
   phase_ = Phase::kRunning;
   RunAgainLater();
@@ -211,42 +177,8 @@ void Session::TakeUuids(const Json& results) {
   }
 }
 
-std::string Session::Output() const {
-  std::string text;
-  bool no_table_yet = true;
-  for (const Result& result : results_) {
-    if (result.table) {
-      const std::string table = result.table->Format(command_line_.options.style, no_table_yet);
-      no_table_yet = no_table_yet && table.empty();
-      text += table;
-      continue;
-    }
-    std::string output = result.output;
-    if (result.created) {
-      const auto uuid = inserted_.find(*result.created);
-      output = (uuid == inserted_.end() ? *result.created : uuid->second).ToString() + '\n';
-    }
-    if (!command_line_.options.oneline) {
-      text += output;
-      continue;
-    }
-    if (output.ends_with('\n')) output.pop_back();
-    for (char c : output) {
-      if (c == '\n') {
-        text += "\\n";
-      } else if (c == '\\') {
-        text += "\\\\";
-      } else {
-        text += c;
-      }
-    }
-    text += '\n';
-  }
-  return text;
-}
-
 void Session::Finish(bool changed) {
-  const std::string output = Output();
+  const std::string output = FormatOutput(outcome_, command_line_.options, inserted_);
   if (std::fwrite(output.data(), 1, output.size(), stdout) != output.size() || std::fflush(stdout) != 0) {
     Fail("the output could not be written");
     return;
@@ -271,7 +203,7 @@ void Session::CheckReload() {
 // The daemon goes on without a device that it cannot set up; whoever typed its name should know.
 void Session::ReportInterfaces() const {
   bool any = false;
-  for (const Uuid& ours : new_interfaces_) {
+  for (const Uuid& ours : outcome_.new_interfaces) {
     const auto uuid = inserted_.find(ours);
     const Row* row = uuid == inserted_.end() ? nullptr : client_->FindRow("Interface", uuid->second);
     if (row == nullptr || client_->Get("Interface", *row, "ofport").IntegerOr(-1) != -1) continue;

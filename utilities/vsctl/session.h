@@ -12,6 +12,7 @@
 #include "lib/io/event_loop.h"
 #include "lib/ovsdb/client.h"
 #include "utilities/vsctl/options.h"
+#include "utilities/vsctl/runner.h"
 
 namespace sluice::vsctl {
 
@@ -26,21 +27,11 @@ class Session {
  private:
   enum class Phase : uint8_t { kRunning, kCommitting, kReloading, kDone };
 
-  // What one invocation left, until it may be printed.
-  struct Result {
-    std::string output;
-    std::optional<Table> table;
-    std::optional<Uuid> created;
-  };
-
-  absl::Status Prepare();
-  std::map<std::string, std::set<std::string>> TablesToReplicate() const;
   void Connect(bool reconnect);
   void OnChange();
   void OnStateChange();
 
   void Attempt();
-  absl::StatusOr<bool> RunCommands(Transaction& transaction, std::vector<std::string>& warnings);
   void Commit(const Transaction& transaction);
   void OnCommitted(absl::StatusOr<Json> reply);
   // True if the error is one that another attempt may get past, which is then under way.
@@ -48,7 +39,6 @@ class Session {
   void RunAgainLater();
   void TakeUuids(const Json& results);
   void Finish(bool changed);
-  std::string Output() const;
   void CheckReload();
   void ReportInterfaces() const;
   void Fail(const std::string& message);
@@ -62,10 +52,9 @@ class Session {
   EventLoop::Handle again_;
   Phase phase_ = Phase::kRunning;
   bool attempt_due_ = false;  // the replica changed while a commit was under way
-  bool inserted_root_ = false;
+  bool warned_ = false;       // by an earlier attempt
   int root_conflicts_ = 0;
-  std::vector<Result> results_;
-  std::vector<Uuid> new_interfaces_;
+  Outcome outcome_;  // of the latest attempt
   Transaction::Operations operations_;
   std::map<Uuid, Uuid> inserted_;  // the UUIDs in the database, by those here
   int64_t next_cfg_ = 0;

@@ -1,6 +1,7 @@
 #include "utilities/vsctl/table_format.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "lib/ovsdb/json.h"
 
@@ -68,6 +69,29 @@ std::string HtmlText(const std::string& text) {
     }
   }
   return escaped;
+}
+
+constexpr size_t kUuidLength = 36;
+constexpr size_t kShownOfUuid = 8;
+
+// UUIDs become links to their rows, which are shown by the beginning alone.
+std::string HtmlCell(const std::string& text, bool is_row_uuid) {
+  if (is_row_uuid) {
+    return fmt::format("<a name=\"{}\">{}</a>", HtmlText(text), HtmlText(text.substr(0, kShownOfUuid)));
+  }
+  std::string cell;
+  size_t plain = 0;  // begin of what is not in `cell` yet
+  for (size_t i = 0; i + kUuidLength <= text.size();) {
+    if (!Uuid::Parse(text.substr(i, kUuidLength)).ok()) {
+      ++i;
+      continue;
+    }
+    cell += HtmlText(text.substr(plain, i - plain)) +
+            fmt::format("<a href=\"#{}\">{}</a>", text.substr(i, kUuidLength), text.substr(i, kShownOfUuid));
+    i += kUuidLength;
+    plain = i;
+  }
+  return cell + HtmlText(text.substr(plain));
 }
 
 void PrettyJson(const Json& json, size_t depth, std::string& out);
@@ -214,13 +238,18 @@ std::string Table::FormatList(const TableStyle& style) const {
 
 std::string Table::FormatHtml(const TableStyle& style) const {
   std::string text = "<table border=1>\n";
-  const auto add_line = [&text](const std::vector<std::string>& line, std::string_view element) {
+  if (style.headings) {
     text += "  <tr>\n";
-    for (const std::string& cell : line) text += fmt::format("    <{0}>{1}</{0}>\n", element, HtmlText(cell));
+    for (const std::string& heading : Headings()) text += fmt::format("    <th>{}</th>\n", HtmlText(heading));
     text += "  </tr>\n";
-  };
-  if (style.headings) add_line(Headings(), "th");
-  for (const auto& line : Cells(style.data)) add_line(line, "td");
+  }
+  for (const auto& line : Cells(style.data)) {
+    text += "  <tr>\n";
+    for (size_t i = 0; i < line.size(); ++i) {
+      text += fmt::format("    <td>{}</td>\n", HtmlCell(line[i], columns_[i] == nullptr));
+    }
+    text += "  </tr>\n";
+  }
   return text + "</table>\n";
 }
 

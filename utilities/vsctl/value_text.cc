@@ -117,14 +117,18 @@ absl::StatusOr<std::string> TakeToken(std::string_view& text) {
 
 namespace {
 
-// The column and the key; the rest stays in `text`.
-absl::StatusOr<ColumnArgument> TakeColumnAndKey(std::string_view& text, const TableSchema& table) {
+absl::StatusOr<const ColumnSchema*> TakeColumn(std::string_view& text, const TableSchema& table) {
   const std::string_view whole = text;
-  absl::StatusOr<std::string> name = TakeToken(text);
+  const absl::StatusOr<std::string> name = TakeToken(text);
   if (!name.ok()) return name.status();
   if (name->empty()) return InvalidArgument("{}: missing column name", whole);
+  return FindColumn(table, *name);
+}
+
+// The column and the key; the rest stays in `text`.
+absl::StatusOr<ColumnArgument> TakeColumnAndKey(std::string_view& text, const TableSchema& table) {
   ColumnArgument argument;
-  const absl::StatusOr<const ColumnSchema*> column = FindColumn(table, *name);
+  const absl::StatusOr<const ColumnSchema*> column = TakeColumn(text, table);
   if (!column.ok()) return column.status();
   argument.column = *column;
   if (text.starts_with(':')) {
@@ -146,6 +150,10 @@ std::string OperatorList(const std::vector<std::string>& operators) {
 }
 
 }  // namespace
+
+absl::StatusOr<const ColumnSchema*> ParseColumnName(std::string_view text, const TableSchema& table) {
+  return TakeColumn(text, table);
+}
 
 absl::StatusOr<ColumnArgument> ParseColumnArgument(std::string_view text, const TableSchema& table) {
   std::string_view rest = text;

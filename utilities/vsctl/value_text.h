@@ -52,6 +52,9 @@ struct ColumnArgument {
   std::string op;                  // one of those that were allowed
   std::string value;               // as typed; not empty
 };
+// Of any of those, the column alone; the rest is not looked at.
+absl::StatusOr<const ColumnSchema*> ParseColumnName(std::string_view text, const TableSchema& table);
+
 extern const std::vector<std::string> kSetOperators;   // =
 extern const std::vector<std::string> kFindOperators;  // =, !=, <, ..., {not-in}
 absl::StatusOr<ColumnArgument> ParseColumnArgument(std::string_view text, const TableSchema& table);
