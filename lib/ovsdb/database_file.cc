@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
+#include <climits>
 
 namespace sluice {
 namespace {
@@ -73,9 +73,15 @@ int FileDescriptor::Release() {
 }
 
 std::string ResolvePath(const std::string& path) {
-  std::error_code error;
-  std::filesystem::path resolved = std::filesystem::weakly_canonical(path, error);
-  return error ? path : resolved.string();
+  std::string resolved = path;
+  char target[PATH_MAX];
+  for (int links = 0; links < 40; ++links) {
+    ssize_t length = readlink(resolved.c_str(), target, sizeof target);
+    if (length <= 0 || length == sizeof target) break;
+    std::string_view to(target, static_cast<size_t>(length));
+    resolved = to.starts_with('/') ? std::string(to) : fmt::format("{}/{}", Directory(resolved), to);
+  }
+  return resolved;
 }
 
 absl::StatusOr<FileDescriptor> LockDatabaseFile(const std::string& path) {

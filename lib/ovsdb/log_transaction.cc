@@ -1,5 +1,7 @@
 #include "lib/ovsdb/log_transaction.h"
 
+#include <optional>
+
 #include "lib/ovsdb/error.h"
 
 namespace sluice {
@@ -60,8 +62,17 @@ Datum ApplyDifference(const Datum& from, const Datum& difference) {
   return to;
 }
 
-// The columns of a row as its record has them; null if there is nothing to tell.
-Json RowToLog(const RowChange& change) {
+// A value as its record tells it: whole, or the difference. std::nullopt: the difference has more elements (or none
+// where there must be some) than the column may hold, which is how other readers check it.
+std::optional<Datum> Tell(const ColumnType& type, const Datum& before, const Datum& after, bool is_diff) {
+  if (!is_diff || !IsDifference(type, before)) return after;
+  Datum difference = Difference(before, after);
+  if (difference.size() < type.min || difference.size() > type.max) return std::nullopt;
+  return difference;
+}
+
+// The columns of a row as its record has them; null if there is nothing to tell. std::nullopt: not as differences.
+std::optional<Json> RowToLog(const RowChange& change, bool is_diff) {
   Json row = Json::object();
   for (size_t i = 0; i < change.table->columns.size(); ++i) {
     const ColumnSchema& column = change.table->columns[i];
@@ -69,12 +80,26 @@ Json RowToLog(const RowChange& change) {
     Datum before = change.old_row != nullptr ? change.old_row->columns[i] : column.type.Default();
     const Datum& after = change.new_row->columns[i];
     if (before == after) continue;
-    Datum told = IsDifference(column.type, before) ? Difference(before, after) : after;
-    // Differences of one element are written as any value of one is.
-    row[column.name] = DatumToJson(told, column.type);
+    std::optional<Datum> told = Tell(column.type, before, after, is_diff);
+    if (!told) return std::nullopt;
+    row[column.name] = DatumToJson(*told, column.type);
   }
-  if (row.empty() && change.old_row != nullptr) return nullptr;
+  if (row.empty() && change.old_row != nullptr) return Json();
   return row;
+}
+
+// {"table": {"uuid": ...}}
+std::optional<Json> RowsToLog(const ChangeSet& changes, bool is_diff) {
+  Json tables = Json::object();
+  for (const RowChange& change : changes) {
+    const Uuid& uuid = change.new_row != nullptr ? change.new_row->uuid : change.old_row->uuid;
+    std::optional<Json> row(Json{});
+    if (change.new_row != nullptr) row = RowToLog(change, is_diff);
+    if (!row) return std::nullopt;
+    if (row->is_null() && change.new_row != nullptr) continue;
+    tables[change.table->name][uuid.ToString()] = *std::move(row);
+  }
+  return tables;
 }
 
 absl::Status ColumnFromLog(const ColumnSchema& column, const Json& json, bool is_diff, Datum& datum) {
@@ -127,16 +152,11 @@ absl::StatusOr<RowChange> RowFromLog(const TableSchema& table, const Uuid& uuid,
 }  // namespace
 
 Json ChangesToLog(const ChangeSet& changes, const std::string& comment, int64_t date_ms) {
-  Json record = Json::object();
-  for (const RowChange& change : changes) {
-    Json row = change.new_row != nullptr ? RowToLog(change) : Json();
-    if (row.is_null() && change.new_row != nullptr) continue;
-    const Uuid& uuid = change.new_row != nullptr ? change.new_row->uuid : change.old_row->uuid;
-    record[change.table->name][uuid.ToString()] = std::move(row);
-  }
+  std::optional<Json> differences = RowsToLog(changes, true);
+  Json record = differences ? *std::move(differences) : *RowsToLog(changes, false);
   if (record.empty()) return nullptr;
+  if (differences) record["_is_diff"] = true;
   record["_date"] = date_ms;
-  record["_is_diff"] = true;
   if (!comment.empty()) record["_comment"] = comment;
   return record;
 }

@@ -8,7 +8,8 @@
 
 namespace sluice {
 
-// The record for `changes`: of columns kept on disk, with sets and maps as differences ("_is_diff"). Null if there is
+// The record for `changes`: of columns kept on disk, with sets and maps as differences
+// ("_is_diff") unless ovsdb-server 3.1 could not read one of them. Null if there is
 // nothing of that. `date_ms`: since 1970.
 Json ChangesToLog(const ChangeSet& changes, const std::string& comment, int64_t date_ms);
 
