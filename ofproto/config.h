@@ -92,6 +92,7 @@ struct BridgeConfig {
   std::chrono::seconds mac_aging{300};  // 15..3600
   uint32_t mac_table_size = 8192;       // 10..1,000,000
   bool forward_bpdu = false;
+  VlanBitmap flood_vlans;  // no learning in these
   std::vector<PortConfigRow> ports;  // the local port, named as the bridge, included
   std::vector<MirrorConfig> mirrors;
   std::vector<StaticMac> static_macs;

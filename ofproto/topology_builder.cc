@@ -21,6 +21,7 @@ class Builder {
     x.name = config.name;
     x.drops_all = config.secure;
     x.forward_bpdu = config.forward_bpdu;
+    x.flood_vlans = config.flood_vlans;
     x.macs = bridge.macs();
     for (const PortConfigRow& port : config.ports) AddBundle(x, bridge, port);
     AddMirrors(x, bridge);
@@ -52,6 +53,7 @@ class Builder {
         bundle->bridge = &bridge;
         bundle->id = from.BundleId(config.name);
         bridge.bundles.push_back(bundle);
+        bridge.by_bundle_id[bundle->id] = bundle;
       }
       AddPort(bridge, *bundle, *interface);
     }
