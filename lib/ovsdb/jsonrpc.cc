@@ -57,16 +57,13 @@ absl::StatusOr<JsonRpcMessage> ParseMessage(Json json) {
   return message;
 }
 
+// By hand, because a JSON object of the parts would copy them, and a result may be a whole database.
 std::string MessageText(const JsonRpcMessage& message) {
-  Json json = {{"id", message.id}};
+  const std::string id = DumpJson(message.id);
   if (message.kind == Kind::kReply) {
-    json["result"] = message.result;
-    json["error"] = message.error;
-  } else {
-    json["method"] = message.method;
-    json["params"] = message.params;
+    return fmt::format(R"({{"error":{},"id":{},"result":{}}})", DumpJson(message.error), id, DumpJson(message.result));
   }
-  return DumpJson(json);
+  return fmt::format(R"({{"id":{},"method":{},"params":{}}})", id, DumpJson(message.method), DumpJson(message.params));
 }
 
 }  // namespace

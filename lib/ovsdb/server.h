@@ -2,9 +2,9 @@
 // all four generations, locks, and the _Server database that describes the others.
 //
 // Everything runs in the loop's thread (the daemon gives it a thread and a loop of its own). Bounded: a message by
-// JsonRpcConnection::kMaxMessageBytes, connections by kMaxSessions, what a slow reader has not read by kMaxUnsentBytes
-// (changes to a monitor are merged while its client does not read; a client that still falls behind is dropped, with a
-// log line that names it).
+// kMaxRequestBytes (one of that size keeps all others waiting for about a second), connections by kMaxSessions, what a
+// slow reader has not read by kMaxUnsentBytes (changes to a monitor are merged while its client does not read; a client
+// that still falls behind is dropped, with a log line that names it).
 #pragma once
 
 #include <functional>
@@ -22,6 +22,7 @@ namespace sluice {
 class OvsdbServer {
  public:
   static constexpr size_t kMaxSessions = 1024;
+  static constexpr size_t kMaxRequestBytes = 16 << 20;
   static constexpr size_t kMaxUnsentBytes = 64 << 20;
 
   explicit OvsdbServer(EventLoop& loop);

@@ -4,6 +4,7 @@
 
 #include "lib/base/log.h"
 #include "lib/ovsdb/error.h"
+#include "lib/ovsdb/server.h"
 #include "lib/ovsdb/server_core.h"
 
 namespace sluice {
@@ -16,14 +17,18 @@ LogModule log_module("ovsdb_server");
 
 // How long one client's requests may keep the loop before the others get their turn. One request may take longer.
 constexpr auto kTurn = std::chrono::milliseconds(5);
-// What a client may leave unread; beyond that it is dropped.
-constexpr size_t kMaxUnsentBytes = 64 << 20;
+// A request that keeps the loop longer is worth a log line: everybody else waited.
+constexpr auto kLongRequest = std::chrono::seconds(1);
+constexpr size_t kMaxUnsentBytes = OvsdbServer::kMaxUnsentBytes;
 
 }  // namespace
 
 OvsdbSession::OvsdbSession(ServerCore& core, std::unique_ptr<Stream> stream, const SessionOptions& options,
                            std::function<void(const absl::Status&)> on_closed)
-    : core_(core), options_(options), on_closed_(std::move(on_closed)), connection_(std::move(stream)) {
+    : core_(core),
+      options_(options),
+      on_closed_(std::move(on_closed)),
+      connection_(std::move(stream), OvsdbServer::kMaxRequestBytes) {
   connection_.SetCallbacks([this](JsonRpcMessage message) { OnMessage(std::move(message)); },
                            [this](const absl::Status& status) { OnClosed(status); });
   connection_.SetOnDrained([this] {
@@ -110,6 +115,15 @@ void OvsdbSession::Handle(JsonRpcMessage& message) {
 }
 
 void OvsdbSession::HandleRequest(JsonRpcMessage& request) {
+  const auto begin = steady_clock::now();
+  RunMethod(request);
+  if (const auto took = steady_clock::now() - begin; took >= kLongRequest) {
+    SLUICE_LOG_RATE_LIMITED(log_module, kWarn, 10, "{}: a {} request took {} ms", name(), request.method,
+                            std::chrono::duration_cast<std::chrono::milliseconds>(took).count());
+  }
+}
+
+void OvsdbSession::RunMethod(JsonRpcMessage& request) {
   using Method = absl::StatusOr<Json> (OvsdbSession::*)(const JsonRpcMessage&);
   static const std::map<std::string_view, Method> kMethods = {
       {"list_dbs", &OvsdbSession::ListDatabases},

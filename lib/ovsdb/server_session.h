@@ -68,6 +68,7 @@ class OvsdbSession : private LockTable::Client {
   void UpdateReading();
   void Handle(JsonRpcMessage& message);
   void HandleRequest(JsonRpcMessage& request);
+  void RunMethod(JsonRpcMessage& request);
 
   // Methods. Each answers the request, now or (transact) later.
   absl::StatusOr<Json> ListDatabases(const JsonRpcMessage& request);

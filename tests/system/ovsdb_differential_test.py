@@ -14,7 +14,7 @@ import unittest
 import harness
 from harness import Lab
 from ovsdb_peer import Closed, DebianServer, Names, OurServer
-from ovsdb_script import SCHEMA, Script
+from ovsdb_script import NOWHERE, SCHEMA, Script
 
 
 class Pair:
@@ -264,6 +264,54 @@ class Differential(unittest.TestCase):
         steps = int(os.environ.get("OVSDB_STEPS", "1500"))
         print(f"OVSDB_SEED={seed} OVSDB_STEPS={steps}", flush=True)
         Script(self.pair, random.Random(seed)).run(steps)
+
+    def test_transaction_ids(self):
+        """Against a clustered database, since a standalone one of ovsdb-server has no ids."""
+        clustered = DebianServer(self.lab, self.schema, clustered=True)
+        stories = [self.story(server) for server in (self.pair.servers[0], clustered)]
+        self.assertEqual(*stories)
+        self.assertEqual(stories[0][-1][1][0], True, "the last one is known")
+
+    @staticmethod
+    def story(server):
+        """What a client is told that comes again and again, each time with the id that it had last."""
+        def connect(last):
+            client = server.client()
+            found, last, rows = client.result("monitor_cond_since", ["Test", "m", requests, last])
+            told.append(["since", [found, names.plain(rows)]])
+            return client, last
+
+        def transact(*operations):
+            names.learn(operations, writer.transact(*operations, database="Test"))
+
+        row = lambda name, number=0: {"op": "insert", "table": "A", "row": {"name": name, "number": number}}
+        update = lambda number: {"op": "update", "table": "A", "where": [], "row": {"number": number}}
+        delete = lambda name: {"op": "delete", "table": "A", "where": [["name", "==", name]]}
+        requests = {"A": [{"columns": ["name", "number"], "where": [["number", "<", 40]]}]}
+        names, told, writer = Names(), [], server.client()
+        # ovsdb-server keeps no more history than it has data.
+        writer.transact(*[{"op": "insert", "table": "W", "row": {"name": f"{i}"}} for i in range(300)],
+                        database="Test")  # fmt: skip
+        transact(row("a"), row("b"))
+        client, last = connect(NOWHERE)
+        for change in ([row("c")], [update(7)], [delete("b")]):
+            transact(*change)
+            for method, (_, id, rows) in client.settle()[0]:
+                told.append([method, id != last, names.plain(rows)])
+                last = id
+        client.close()
+        connect(last)[0].close()
+        transact(row("d"))
+        transact(update(45))
+        transact(row("e", 3), delete("a"))
+        connect(last)[0].close()
+        client, last = connect("12345678-1234-1234-1234-123456789abc")
+        client.close()
+        transact(update(1))
+        transact(update(3))
+        connect(last)[0].close()
+        writer.close()
+        return told
 
 
 if __name__ == "__main__":

@@ -165,7 +165,7 @@ class Hardship(unittest.TestCase):
             bad.receive()
         client.transact(*bridge("still"))
         _, peak = server.memory_kib()
-        self.assertLess(peak - before, 300 << 10, "KiB, for a message of 100 MiB")
+        self.assertLess(peak - before, 60 << 10, "KiB, for a message of 100 MiB")
         self.assertRegex(server.said(), "closing: .*bytes")
 
     def test_a_huge_transaction_does_not_hold_up_others_for_long(self):
@@ -173,7 +173,7 @@ class Hardship(unittest.TestCase):
         busy = self.client(server, timeout=60)
         row = {"op": "insert", "table": "Bridge",
                "row": {"name": "x", "external_ids": ["map", [[f"k{i}", "v" * 20] for i in range(10)]]}}  # fmt: skip
-        operations = [json.loads(json.dumps(row).replace('"x"', f'"x{i}"')) for i in range(60_000)]
+        operations = [json.loads(json.dumps(row).replace('"x"', f'"x{i}"')) for i in range(40_000)]
         text = json.dumps({"method": "transact", "params": ["Open_vSwitch", *operations], "id": 1})
         done = threading.Event()
 
@@ -193,7 +193,7 @@ class Hardship(unittest.TestCase):
         sender.join()
         print(f"{len(text) >> 20} MiB, {len(operations)} operations: {time.monotonic() - begin:.2f} s, "
               f"others waited {longest:.2f} s at most, peak {server.memory_kib()[1] >> 10} MiB")  # fmt: skip
-        self.assertLess(longest, 10)
+        self.assertLess(longest, 10, "seconds, on a busy machine")
 
     def test_many_clients(self):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
