@@ -134,6 +134,7 @@ class Stations:
         self._process = subprocess.Popen(
             self.namespace.command("/usr/bin/python3", script, quiet, *names),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # fmt: skip
+        lab.defer(self._process.stdout.close)
         lab.defer(self._process.wait)
         lab.defer(self._process.stdin.close)
 
