@@ -14,9 +14,28 @@ bool HasEscapedNul(std::string_view text) {
   return false;
 }
 
+// Whether arrays and objects lie within each other deeper than kMaxJsonNesting. Of text that is no JSON the answer does
+// not matter.
+bool IsTooDeep(std::string_view text) {
+  int depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '"') {
+      for (++i; i < text.size() && text[i] != '"'; ++i) i += text[i] == '\\';
+    } else if (c == '[' || c == '{') {
+      if (++depth > kMaxJsonNesting) return true;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 absl::StatusOr<Json> ParseJson(std::string_view text) {
+  // Writing JSON again is recursive.
+  if (IsTooDeep(text)) return InvalidArgument("input exceeds maximum nesting depth {}", kMaxJsonNesting);
   if (HasEscapedNul(text)) return InvalidArgument("null bytes (\\u0000) are not supported in strings");
   try {
     return Json::parse(text);

@@ -10,7 +10,10 @@ namespace sluice {
 
 using Json = nlohmann::json;
 
-// Parses one JSON text; the error names the position. Nesting is bounded by who cut the text (JsonSplitter).
+inline constexpr int kMaxJsonNesting = 1000;
+
+// Parses one JSON text; the error names the position. Refuses deeper nesting, and the null bytes (\u0000) in strings that
+// other implementations end a string at.
 absl::StatusOr<Json> ParseJson(std::string_view text);
 // Strings that are not UTF-8 come out with replacement characters rather than as an error.
 std::string DumpJson(const Json& json);

@@ -95,6 +95,7 @@ struct LogFile::Impl {
   absl::Status Create(const DatabaseSchema& schema, Opened& opened);
   absl::Status Read(const DatabaseSchema& schema, Opened& opened);
   absl::Status CutTo(uint64_t end);
+  absl::Status DropDangling(Opened& opened);
   absl::Status Rewrite(const Database& database, const std::string& comment);
 };
 
@@ -116,6 +117,16 @@ absl::Status LogFile::Impl::CutTo(uint64_t end) {
   return ErrnoStatus(errno, fmt::format("{}: cannot cut off a damaged record", path));
 }
 
+absl::Status LogFile::Impl::DropDangling(Opened& opened) {
+  absl::StatusOr<size_t> rows = DropDanglingReferences(*opened.database);
+  if (!rows.ok()) return InvalidArgument("{}: cannot remove dangling references: {}", path, Message(rows.status()));
+  if (*rows == 0) return absl::OkStatus();
+  if (!opened.repaired.empty()) opened.repaired += "; ";
+  opened.repaired += fmt::format("{}: removed references to rows that are not there from {} row(s)", path, *rows);
+  // Differences to come are against what is in memory.
+  return Rewrite(*opened.database, "references to rows that are not there removed");
+}
+
 absl::Status LogFile::Impl::Read(const DatabaseSchema& schema, Opened& opened) {
   absl::StatusOr<std::string> data = ReadWhole(file.get(), path);
   if (!data.ok()) return data.status();
@@ -130,6 +141,7 @@ absl::Status LogFile::Impl::Read(const DatabaseSchema& schema, Opened& opened) {
   base_size = replayed->base_size;
   opened.repaired = replayed->repaired;
   opened.database = std::move(replayed->database);
+  SLUICE_RETURN_IF_ERROR(DropDangling(opened));
   if (!IsOlderVersion(opened.database->schema().version, schema.version)) return absl::OkStatus();
 
   std::string old_version = opened.database->schema().version;

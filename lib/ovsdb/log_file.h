@@ -22,7 +22,8 @@ class LogFile {
   struct Opened {
     std::unique_ptr<LogFile> file;
     std::unique_ptr<Database> database;
-    // What was cut off the end (a torn or damaged last record): "" or one line for the log.
+    // What was cut off the end (a torn or damaged last record), and whether weak references to rows that are not there
+    // were removed, which ovsdb-server 3.1 leaves: "" or one line for the log.
     std::string repaired;
     // That the file was converted from an older schema: "" or one line for the log.
     std::string converted;

@@ -65,4 +65,20 @@ absl::StatusOr<std::unique_ptr<Database>> ConvertDatabase(const Database& old_da
   return database;
 }
 
+absl::StatusOr<size_t> DropDanglingReferences(Database& database) {
+  Transaction transaction(database);
+  for (const auto& [name, schema] : database.schema().tables) {
+    const TableState& target = *transaction.FindTable(name);
+    for (const auto& [uuid, sources] : target.weak_sources) {
+      if (target.rows.contains(uuid)) continue;
+      // Touched rows are looked through at the end.
+      for (const auto& [table, source] : sources) transaction.Modify(*table, source);
+    }
+  }
+  absl::StatusOr<ChangeSet> changes = transaction.Prepare();
+  if (!changes.ok()) return changes.status();
+  transaction.Apply(*changes);
+  return changes->size();
+}
+
 }  // namespace sluice

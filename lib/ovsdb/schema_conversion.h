@@ -15,4 +15,8 @@ bool IsOlderVersion(std::string_view a, std::string_view b);
 // go. An error where a value does not fit its column's new type, or the whole a new constraint.
 absl::StatusOr<std::unique_ptr<Database>> ConvertDatabase(const Database& old_database, const DatabaseSchema& schema);
 
+// Removes weak references to rows that are not there, which ovsdb-server 3.1 leaves in its files when a row loses one
+// in the transaction that changes other columns of it. Returns how many rows had any.
+absl::StatusOr<size_t> DropDanglingReferences(Database& database);
+
 }  // namespace sluice

@@ -261,6 +261,15 @@ TEST(JsonTest, RefusesNullBytesInStrings) {
   EXPECT_TRUE(ParseJson(R"("\\\\u0000\u0001")").ok());
 }
 
+TEST(JsonTest, RefusesDeepNesting) {
+  auto nested = [](int depth) { return std::string(depth, '[') + "\"[\\\"[\"" + std::string(depth, ']'); };
+  EXPECT_TRUE(ParseJson(nested(kMaxJsonNesting)).ok());
+  EXPECT_EQ(Message(ParseJson(nested(kMaxJsonNesting + 1)).status()), "input exceeds maximum nesting depth 1000");
+  std::string flat = "[[]";
+  for (int i = 0; i < 2 * kMaxJsonNesting; ++i) flat += ",{}";
+  EXPECT_TRUE(ParseJson(flat + "]").ok());
+}
+
 TEST(JsonTest, ErrorsSayWhere) {
   EXPECT_THAT(Message(ParseJson("{\"a\":}").status()), testing::HasSubstr("column 6"));
   EXPECT_THAT(Message(ParseJson("{\"a\":}").status()), testing::Not(testing::HasSubstr("json.exception")));
