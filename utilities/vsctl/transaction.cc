@@ -173,12 +173,6 @@ bool Transaction::changed() const {
   return false;
 }
 
-bool Transaction::inserts_into(std::string_view table) const {
-  return std::any_of(edits_.begin(), edits_.end(), [table](const auto& named) {
-    return named.second.inserted && !named.second.deleted && named.second.table == table;
-  });
-}
-
 Transaction::Operations Transaction::Build(std::string_view comment) const {
   TransactionBuilder builder(schema_);
   std::map<Uuid, Uuid> names;  // the builder's, by ours

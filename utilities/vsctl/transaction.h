@@ -53,7 +53,6 @@ class Transaction {
   }
 
   bool changed() const;
-  bool inserts_into(std::string_view table) const;
 
   struct Operations {
     std::shared_ptr<Json> json;       // without the database's name (a pointer: the JSON library is not included here)
