@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <set>
 #include <utility>
 
+#include "datapath/parallel.h"
 #include "lib/base/log.h"
 #include "lib/base/status.h"
 
@@ -58,8 +60,7 @@ absl::StatusOr<std::unique_ptr<Datapath>> Datapath::Create(std::string name, con
 Datapath::~Datapath() {
   std::vector<Port*> leaving;
   for (auto& [number, port] : ports_) leaving.push_back(port.get());
-  Withdraw(leaving);
-  ports_.clear();
+  TakeDown(leaving);
   pmds_.clear();
 }
 
@@ -323,34 +324,61 @@ absl::Status Datapath::OpenSlots(Port& port) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Port*> Datapath::MakePort(const PortRequest& request) {
-  const std::string& name = request.name;
-  if (FindPort(name) != nullptr) return AlreadyExists("port {} is in datapath {} already", name, name_);
-  auto number = PickNumber(name, request.number);
+absl::StatusOr<Port*> Datapath::MakePort(const PortRequest& request, PortConfig config,
+                                         std::unique_ptr<Netdev> netdev) {
+  auto number = PickNumber(request.name, request.number);
   if (!number.ok()) return number.status();
-  NetdevOptions device_options = request.options;
-  PortConfig port_config;
-  SLUICE_RETURN_IF_ERROR(TakePortConfig(name, device_options, port_config));
-  auto netdev = OpenNetdev(name, request.type, device_options);
-  if (!netdev.ok()) return netdev.status();
-
-  auto port = std::make_unique<Port>(*number, *std::move(netdev), request.options, std::move(port_config));
+  auto port = std::make_unique<Port>(*number, std::move(netdev), request.options, std::move(config));
   port->ApplyTso(config_.tso);
   SLUICE_RETURN_IF_ERROR(OpenSlots(*port));
   kernel_forwarding_.AddPort(*number, port->netdev());
   port->ApplyKernelForwarding(config_.kernel_forwarding);
   if (config_.link_monitor != nullptr) {
-    port->set_watch(config_.link_monitor->WatchName(name, [this, raw = port.get()] { OnLinkChange(*raw); }));
+    port->set_watch(config_.link_monitor->WatchName(request.name, [this, raw = port.get()] { OnLinkChange(*raw); }));
   }
   if (!request.number) next_number_ = *number % kMaxPorts + 1;
   return (ports_[*number] = std::move(port)).get();
 }
 
+struct Datapath::Opening {
+  NetdevOptions device_options;
+  PortConfig config;
+  absl::StatusOr<std::unique_ptr<Netdev>> netdev = nullptr;
+};
+
+// The kernel takes its time for each device: all at once.
+std::vector<Datapath::Opening> Datapath::OpenDevices(absl::Span<const PortRequest> requests) const {
+  std::vector<Opening> openings(requests.size());
+  std::set<std::string_view> names;
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const PortRequest& request = requests[i];
+    openings[i].device_options = request.options;
+    absl::Status status = TakePortConfig(request.name, openings[i].device_options, openings[i].config);
+    if (FindPort(request.name) != nullptr || !names.insert(request.name).second) {
+      status = AlreadyExists("port {} is in datapath {} already", request.name, name_);
+    }
+    if (status.ok() && request.number) status = PickNumber(request.name, request.number).status();
+    if (!status.ok()) openings[i].netdev = status;
+  }
+  ParallelFor(requests.size(), [&](size_t i) {
+    if (openings[i].netdev.ok()) {
+      openings[i].netdev = OpenNetdev(requests[i].name, requests[i].type, openings[i].device_options);
+    }
+  });
+  return openings;
+}
+
 std::vector<absl::StatusOr<uint32_t>> Datapath::AddPorts(absl::Span<const PortRequest> requests) {
+  std::vector<Opening> openings = OpenDevices(requests);
   std::vector<absl::StatusOr<uint32_t>> answers;
   std::vector<Port*> made;
-  for (const PortRequest& request : requests) {
-    auto port = MakePort(request);
+  for (size_t i = 0; i < requests.size(); ++i) {
+    Opening& opening = openings[i];
+    if (!opening.netdev.ok()) {
+      answers.emplace_back(opening.netdev.status());
+      continue;
+    }
+    auto port = MakePort(requests[i], std::move(opening.config), *std::move(opening.netdev));
     if (!port.ok()) {
       answers.emplace_back(port.status());
       continue;
@@ -387,20 +415,27 @@ void Datapath::Withdraw(absl::Span<Port* const> ports) {
     pmd.thread->Call([&] {
       for (Port* port : ports) pmd.thread->SetPort(port->number(), nullptr);
     });
-    for (Port* port : ports) port->CloseSlot(pmd.thread->slot());
   }
   for (Port* port : ports) AddToConservation(gone_, *port);
 }
 
-void Datapath::RemovePorts(absl::Span<const uint32_t> numbers) {
-  std::vector<Port*> leaving;
-  for (uint32_t number : numbers) {
-    if (Port* port = FindPort(number)) leaving.push_back(port);
+void Datapath::TakeDown(absl::Span<Port* const> ports) {
+  Withdraw(ports);
+  std::vector<std::unique_ptr<Port>> closing;
+  for (Port* port : ports) {
+    port->set_watch({});  // the monitor knows only this thread
+    closing.push_back(std::move(ports_.extract(port->number()).mapped()));
   }
-  if (leaving.empty()) return;
-  Withdraw(leaving);
-  for (Port* port : leaving) ports_.erase(port->number());
   Assign();
+  ParallelFor(closing.size(), [&closing](size_t i) { closing[i].reset(); });
+}
+
+void Datapath::RemovePorts(absl::Span<const uint32_t> numbers) {
+  std::set<Port*> leaving;
+  for (uint32_t number : numbers) {
+    if (Port* port = FindPort(number)) leaving.insert(port);
+  }
+  if (!leaving.empty()) TakeDown(std::vector<Port*>(leaving.begin(), leaving.end()));
 }
 
 absl::Status Datapath::RemovePort(uint32_t number) {

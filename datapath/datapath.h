@@ -134,10 +134,14 @@ class Datapath {
   size_t FreeSlot(const std::vector<Pmd>& starting) const;
   absl::StatusOr<uint32_t> PickNumber(const std::string& port_name, std::optional<uint32_t> wanted) const;
   absl::Status OpenSlots(Port& port);
-  // A port as `request` has it, in ports_, of which no thread knows yet.
-  absl::StatusOr<Port*> MakePort(const PortRequest& request);
+  struct Opening;
+  std::vector<Opening> OpenDevices(absl::Span<const PortRequest> requests) const;
+  // Makes `netdev` a port in ports_, of which no thread knows yet.
+  absl::StatusOr<Port*> MakePort(const PortRequest& request, PortConfig config, std::unique_ptr<Netdev> netdev);
   // No thread has anything of the ports any more when this returns.
   void Withdraw(absl::Span<Port* const> ports);
+  // Withdraws them, takes them out of ports_ and closes their devices.
+  void TakeDown(absl::Span<Port* const> ports);
   void StopPolling(const std::vector<PortRxq*>& queues);
   // Computes and applies who polls what. Returns how many queues changed their thread.
   size_t Assign();

@@ -36,8 +36,19 @@ absl::StatusOr<Datapath*> DatapathManager::Add(std::string_view name) {
 absl::Status DatapathManager::Remove(std::string_view name) {
   auto datapath = Find(name);
   if (!datapath.ok()) return datapath.status();
+  if (auto owner = owners_.find((*datapath)->name()); owner != owners_.end()) {
+    return FailedPrecondition("datapath {}@{} is in use by {}", kType, owner->first, owner->second);
+  }
   datapaths_.erase(datapaths_.find((*datapath)->name()));
   return absl::OkStatus();
+}
+
+void DatapathManager::SetOwner(const Datapath& datapath, std::string owner) {
+  if (owner.empty()) {
+    owners_.erase(datapath.name());
+  } else {
+    owners_[datapath.name()] = std::move(owner);
+  }
 }
 
 absl::Status DatapathManager::CheckElsewhere(const Datapath& datapath, std::string_view port_name) const {

@@ -27,6 +27,8 @@ class DatapathManager {
 
   absl::StatusOr<Datapath*> Add(std::string_view name);
   absl::Status Remove(std::string_view name);
+  // `owner` (a few words for a message) relies on the datapath: Remove() refuses until the owner is "" again.
+  void SetOwner(const Datapath& datapath, std::string owner);
   // Datapath::AddPort(). A device is a port of one datapath only: two would both take every frame.
   absl::StatusOr<uint32_t> AddPort(Datapath& datapath, const std::string& name, std::string_view type,
                                    const NetdevOptions& options, std::optional<uint32_t> number) const;
@@ -55,6 +57,7 @@ class DatapathManager {
 
   DatapathConfig config_;
   std::map<std::string, std::unique_ptr<Datapath>, std::less<>> datapaths_;  // by name without type
+  std::map<std::string, std::string, std::less<>> owners_;                   // of those that have one
 };
 
 // Whether `text` is the name of a datapath as dpctl writes it: with a type in front.

@@ -1,5 +1,6 @@
 #include "datapath/pipeline.h"
 
+#include <algorithm>
 #include <ctime>
 
 #include "datapath/kernel_key.h"
@@ -75,6 +76,8 @@ void Pipeline::SetPort(uint32_t number, PmdPort* port) {
 void Pipeline::Process(RxBurst& burst, PmdPort& ingress, bool coalesce) {
   ingress_ = &ingress;
   now_ms_ = CoarseMilliseconds();
+  if (Policer* policer = ingress.policer()) [[unlikely]]
+    Police(burst, *policer);
   const uint32_t mtu = ingress.caps().mtu;
   bool has_oversized = false;
   bool has_super = false;
@@ -98,6 +101,19 @@ void Pipeline::Process(RxBurst& burst, PmdPort& ingress, bool coalesce) {
     if (!chunk_.empty()) ProcessBatch(chunk_);
   }
   FlushOutputs();
+}
+
+// Before anything is merged: what the wire brought is what counts.
+void Pipeline::Police(RxBurst& burst, Policer& policer) {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  const uint64_t now = static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+  for (size_t i = 0; i < burst.size(); ++i) {
+    if (burst[i]->offload.IsSuper()) ParseLayers(*burst[i]);  // how many segments it stands for
+    const uint32_t frames = std::max(1u, FramesOf(*burst[i]));
+    if (!policer.Admit(frames, BytesOf(*burst[i]), now)) Drop(burst.Take(i), DropReason::kRxPoliced);
+  }
+  burst.Compact();
 }
 
 void Pipeline::DropOversized(RxBurst& burst, uint32_t mtu) {

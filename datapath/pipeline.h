@@ -1,6 +1,6 @@
 // Pipeline: the way of packets through one PMD thread, from what a receive queue gave to the transmit queues.
 //
-//   1. ingress: in_port; what is larger than the port's MTU is let through (a super-packet, with TSO), segmented (a
+//   1. ingress: policing; in_port; what is larger than the port's MTU is let through (a super-packet, with TSO), segmented (a
 //      super-packet, without) or dropped; coalescing
 //   2. per batch of 32: parse, hash, flow cache, flow table, upcall
 //   3. packets of one flow together: statistics, actions
@@ -75,6 +75,7 @@ class Pipeline final : private ActionSink, private EgressSink {
   };
 
   // Stage 1, out of line for what must not enter as it is.
+  void Police(RxBurst& burst, Policer& policer);
   void DropOversized(RxBurst& burst, uint32_t mtu);
   void SegmentBurst(RxBurst& burst, uint32_t mtu);
   void SegmentChunk(uint32_t mtu);

@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <memory>
 
+#include "datapath/policing.h"
 #include "datapath/segment_histogram.h"
+#include "lib/base/rcu.h"
 #include "lib/packet/coalesce.h"
 #include "lib/packet/drop_reason.h"
 #include "lib/packet/egress.h"
@@ -21,6 +23,7 @@ namespace sluice {
 // What the main thread may change while PMD threads forward; read at batch boundaries.
 struct PortSettings {
   std::atomic<bool> tso{true};  // userspace-tso-enable as it holds for this port
+  RcuPtr<Policer> policer;      // nullptr: no ingress policing
 };
 
 class PmdPort final : public EgressSink {
@@ -38,6 +41,8 @@ class PmdPort final : public EgressSink {
   }
   // The MTU of the port, in bytes of layer 3. Needs a transmit queue.
   EgressCaps caps() const { return txq_->caps(); }
+  // nullptr: what comes in is not policed. Good until the thread is quiescent.
+  Policer* policer() const { return settings_.policer.Load(); }
 
   // Main thread, while no PMD thread uses this object.
   void set_txq(std::unique_ptr<NetdevTxq> txq) { txq_ = std::move(txq); }

@@ -83,7 +83,7 @@ Port::Port(uint32_t number, std::unique_ptr<Netdev> netdev, NetdevOptions option
   MakeRxqs();
 }
 
-Port::~Port() = default;
+Port::~Port() { delete settings_.policer.Load(); }
 
 void Port::MakeRxqs() {
   rxqs_.clear();
@@ -169,6 +169,12 @@ absl::Status Port::SetOptions(const NetdevOptions& options) {
   config_ = std::move(config);
   ApplyAffinity();
   return absl::OkStatus();
+}
+
+void Port::SetPolicing(const PolicingRates& rates) {
+  policing_ = rates;
+  settings_.policer.Replace(rates.any() ? std::make_unique<Policer>(rates) : nullptr);
+  SetKernelForwarding(!rates.any());  // what the kernel forwards is not seen here
 }
 
 void Port::AddRxqCounters(PortStats& stats) const {

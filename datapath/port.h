@@ -100,6 +100,10 @@ class Port {
   void SetKernelForwarding(bool allowed);
   void ApplyKernelForwarding(bool switch_allows);
 
+  // Drops what comes in faster than `rates`; from now on, buckets full.
+  void SetPolicing(const PolicingRates& rates);
+  const PolicingRates& policing() const { return policing_; }
+
   // Opens the transmit queue of thread slot `slot`; closes it, keeping its counts. No thread uses it meanwhile.
   absl::Status OpenSlot(size_t slot);
   void CloseSlot(size_t slot);
@@ -135,6 +139,7 @@ class Port {
   std::vector<std::unique_ptr<PmdPort>> slots_;
   std::vector<std::unique_ptr<PortRxq>> rxqs_;
   PortStats gone_;  // counts of queues that are no more
+  PolicingRates policing_;
   LinkMonitor::Watch watch_;
 };
 

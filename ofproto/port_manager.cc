@@ -14,7 +14,6 @@ namespace {
 LogModule log_module("bridge");
 
 constexpr size_t kMaxNameLength = 15;
-const std::string kNotTried = "not opened yet";
 
 // The type that is opened. The local interface is the host's own; a dummy one serves tests.
 std::string EffectiveType(const std::string& bridge, const InterfaceConfig& config) {
@@ -110,7 +109,7 @@ void PortManager::TakeOver(Wanted& wanted) {
     auto [it, is_new] = interfaces_.try_emplace(name, std::move(next));
     Interface& interface = it->second;
     if (is_new) {
-      interface.open_error = kNotTried;
+      interface.open_error = !no_datapath_.empty() ? no_datapath_ : "not opened yet";
       if (interface.is_patch()) {
         interface.patch_counters = std::make_shared<PatchCounters>();
         interface.patch_mac = RandomMac();
@@ -262,6 +261,7 @@ PortManager::Changes PortManager::Refresh() {
 // ------------------------------------------------------------------------------------------------------------------
 
 void PortManager::ConfigureDevices(const std::map<std::string, MacAddress>& bridge_macs) {
+  ApplyPolicing();
   std::map<std::string_view, uint32_t> lowest_mtu;
   for (auto& [name, interface] : interfaces_) {
     if (!interface.works() || interface.is_patch()) continue;
@@ -284,6 +284,19 @@ void PortManager::ConfigureDevices(const std::map<std::string, MacAddress>& brid
     auto lowest = lowest_mtu.find(interface.bridge);
     if (!mtu && interface.config.type == "internal" && lowest != lowest_mtu.end()) mtu = lowest->second;
     if (mac || mtu) ConfigureDevice(interface, mtu, mac);
+  }
+}
+
+void PortManager::ApplyPolicing() {
+  for (auto& [name, interface] : interfaces_) {
+    Port* port = DatapathPort(interface);
+    if (port == nullptr) continue;
+    const PolicingConfig& config = interface.config.policing;
+    const PolicingRates rates{.rate_kbps = config.rate_kbps,
+                              .burst_kb = config.burst_kb,
+                              .rate_kpkts = config.rate_kpkts,
+                              .burst_kpkts = config.burst_kpkts};
+    if (rates != port->policing()) port->SetPolicing(rates);
   }
 }
 

@@ -44,8 +44,12 @@ class PortManager {
  public:
   explicit PortManager(DatapathManager& datapaths) : datapaths_(datapaths) {}
 
-  // Where ports are made from now on; all interfaces have been removed before it is changed. nullptr: nowhere.
-  void set_datapath(Datapath* datapath) { datapath_ = datapath; }
+  // Where ports are made from now on; all interfaces have been removed before it is changed. nullptr: nowhere, and
+  // `why` is what is wrong with every interface.
+  void set_datapath(Datapath* datapath, std::string why = "") {
+    datapath_ = datapath;
+    no_datapath_ = std::move(why);
+  }
 
   // Makes the interfaces be those of `config`: removes, adds and changes.
   void Apply(const SwitchConfig& config);
@@ -60,7 +64,7 @@ class PortManager {
   void Refresh(Interface& interface);
 
   // Gives the devices the addresses and MTUs that they should have: those requested, for internal ones without request
-  // the lowest MTU of the bridge's other ports, for the local one the bridge's address.
+  // the lowest MTU of the bridge's other ports, for the local one the bridge's address. And ports their policing.
   void ConfigureDevices(const std::map<std::string, MacAddress>& bridge_macs);
 
   // Datapath ports removed since the last call.
@@ -81,10 +85,12 @@ class PortManager {
   // Opens what has no port yet; returns whether any has one now.
   bool OpenMissing(bool only_likely);
   void AllocateOfports();
+  void ApplyPolicing();
   void ConfigureDevice(Interface& interface, std::optional<uint32_t> mtu, std::optional<MacAddress> mac);
 
   DatapathManager& datapaths_;
   Datapath* datapath_ = nullptr;
+  std::string no_datapath_;
   std::map<std::string, Interface, std::less<>> interfaces_;
   std::map<std::string, OfportAllocator> ofports_;  // by bridge
   absl::flat_hash_set<uint32_t> removed_;

@@ -45,6 +45,7 @@ absl::Status Switch::Impl::StartForwarding() {
   if (forwarding != nullptr) return absl::OkStatus();
   auto datapath = datapaths.Add(kDatapath);
   if (!datapath.ok()) return datapath.status();
+  datapaths.SetOwner(**datapath, "bridges: delete those");
   forwarding = std::make_unique<Forwarding>(**datapath, state);
   ports.set_datapath(*datapath);
   return absl::OkStatus();
@@ -53,9 +54,11 @@ absl::Status Switch::Impl::StartForwarding() {
 void Switch::Impl::StopForwarding() {
   if (forwarding == nullptr) return;
   ports.set_datapath(nullptr);
+  datapaths.SetOwner(forwarding->datapath, "");
   forwarding.reset();
-  // It fails only if somebody has removed it by hand.
-  static_cast<void>(datapaths.Remove(kDatapath));
+  if (absl::Status removed = datapaths.Remove(kDatapath); !removed.ok()) {
+    SLUICE_LOG(log_module, kErr, "{}", Message(removed));
+  }
 }
 
 void Switch::Impl::ApplyLimits() {
@@ -82,6 +85,7 @@ void Switch::Impl::Configure(const SwitchConfig& next) {
   if (!config.bridges.empty()) {
     if (absl::Status started = StartForwarding(); !started.ok()) {
       SLUICE_LOG(log_module, kErr, "no bridge can forward: {}", Message(started));
+      ports.set_datapath(nullptr, Message(started));
     }
   }
   ports.Apply(config);

@@ -29,6 +29,7 @@ namespace sluice {
   X(kRxVnetGsoNoCsum, "rx_vnet_gso_no_csum", "virtio-net GSO without a checksum to complete")                   \
   X(kRxGsoMismatch, "rx_gso_mismatch", "segmentation type does not match the packet's headers")                 \
   X(kRxOverMtu, "rx_over_mtu", "larger than the port's MTU and not segmentable")                                \
+  X(kRxPoliced, "rx_policed", "came in faster than the port's ingress policing allows")                         \
   /* Datapath. */                                                                                               \
   X(kNoFlow, "no_flow", "no flow matches and the upcall handler dropped it")                                    \
   X(kActionDrop, "action_drop", "a flow's actions say drop")                                                    \

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 
 #include "lib/base/status.h"
@@ -149,7 +150,7 @@ class DummyTxq final : public NetdevTxq {
 };
 
 DummyNetdev::DummyNetdev(std::string name) : name_(std::move(name)), full_caps_(DefaultCaps()) {
-  static uint8_t number = 0;
+  static std::atomic<uint8_t> number{0};
   state_ = {.present = true, .admin_up = true, .carrier = true, .mtu = full_caps_.mtu};
   state_.mac = {0xaa, 0x55, 0xaa, 0x55, 0x00, ++number};
   UpdateCaps();

@@ -205,6 +205,44 @@ TEST_F(SwitchTest, TheLastBridgeTakesTheDatapathWithIt) {
   Received("p2", 1);
 }
 
+TEST_F(SwitchTest, NobodyElseRemovesTheDatapath) {
+  ConfigureBridge({"p1"});
+  absl::Status removed = datapaths_.Remove("netdev@ovs-netdev");
+  EXPECT_THAT(std::string(removed.message()), HasSubstr("datapath netdev@ovs-netdev is in use by bridges"));
+}
+
+TEST_F(SwitchTest, APortThatTheDatapathLostIsMadeAgain) {
+  ConfigureBridge({"p1", "p2"});
+  ASSERT_TRUE(datapath().RemovePort(2).ok());
+  switch_->Tick();
+  EXPECT_EQ(switch_->interface_status("p2")->ofport, -1);
+  switch_->Tick();
+  EXPECT_EQ(switch_->interface_status("p2")->ofport, 2);
+  Send("p1", EthernetFrame(kMacA, kMacB));
+  Received("p2", 1);
+}
+
+TEST_F(SwitchTest, WithoutADatapathEveryInterfaceSaysWhy) {
+  ASSERT_TRUE(datapaths_.Add("ovs-netdev").ok());
+  ConfigureBridge({"p1"});
+  EXPECT_THAT(switch_->interface_status("p1")->error, HasSubstr("datapath netdev@ovs-netdev exists already"));
+}
+
+TEST_F(SwitchTest, PolicingDropsWhatIsTooFast) {
+  ConfigureBridge({"p1", "p2"});
+  config_.bridges[0].ports[0].interfaces[0].policing = {.rate_kbps = 1, .burst_kb = 48};
+  switch_->Configure(config_);
+  for (int i = 0; i < 1000; ++i) Send("p1", EthernetFrame(kMacA, kMacB));
+  EXPECT_TRUE(WaitFor([&] { return switch_->interface_statistics("p1").values["rx_packets"] == 1000; }));
+  EXPECT_TRUE(WaitFor([&] { return switch_->interface_statistics("p1").values["rx_policed_drops"] > 0; }));
+  EXPECT_NEAR(static_cast<double>(SentCount("p2")), 100, 5);
+  config_.bridges[0].ports[0].interfaces[0].policing = {};
+  switch_->Configure(config_);
+  Dummy("p2").TakeSent();
+  for (int i = 0; i < 1000; ++i) Send("p1", EthernetFrame(kMacA, kMacB));
+  Received("p2", 1000);
+}
+
 TEST_F(SwitchTest, SecureBridgesForwardNothing) {
   ConfigureBridge({"p1", "p2"});
   config_.bridges[0].secure = true;

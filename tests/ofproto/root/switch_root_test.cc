@@ -199,8 +199,8 @@ TEST_F(ManyPortsTest, HundredsOfVethsComeAndGo) {
   EXPECT_EQ(switch_->interface_status("v299")->error, "");
   double removing = Seconds([&] { Configure({}); });
   std::printf("%d veths: added in %.2f s, removed in %.2f s\n", kCount, adding, removing);
-  EXPECT_LT(adding, 3);
-  EXPECT_LT(removing, 3);
+  EXPECT_LT(adding, 10);
+  EXPECT_LT(removing, 10);
   for (int i = 0; i < kCount; ++i) Shell("ip link del v" + std::to_string(i));
 }
 
