@@ -28,19 +28,30 @@ void PushEffects(const std::vector<XlateEffect>& effects, uint64_t frames, uint6
   }
 }
 
-bool FlowRecord::Push(const FlowStats& stats) {
+void FlowRecord::Update(XlateOut&& out, uint64_t topology) {
+  effects_ = std::move(out.effects);
+  lookups_ = std::move(out.lookups);
+  topology_ = topology;
+}
+
+bool FlowRecord::Holds(uint64_t topology) const {
+  return topology_ == topology && std::all_of(lookups_.begin(), lookups_.end(), [](const XlateLookup& lookup) {
+           return lookup.macs->Lookup(lookup.vlan, lookup.mac) == lookup.found;
+         });
+}
+
+void FlowRecord::Push(const FlowStats& stats) {
   // A user may have cleared the flow's statistics: then it all counts anew.
   uint64_t frames = stats.wire_frames;
   uint64_t bytes = stats.bytes;
   if (frames < pushed_frames_) pushed_frames_ = pushed_bytes_ = 0;
   uint64_t new_frames = frames - pushed_frames_;
   uint64_t new_bytes = bytes - std::min(bytes, pushed_bytes_);
-  if (new_frames == 0) return false;
+  if (new_frames == 0) return;
   pushed_frames_ = frames;
   pushed_bytes_ = bytes;
   PushEffects(effects_, new_frames, new_bytes,
               MacTable::Clock::time_point(std::chrono::milliseconds(stats.last_used_ms.Get())));
-  return true;
 }
 
 uint64_t FlowRecord::LastUse(const FlowStats& stats) const { return std::max(made_ms_, stats.last_used_ms.Get()); }

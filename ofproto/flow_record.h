@@ -25,17 +25,27 @@ void PushEffects(const std::vector<XlateEffect>& effects, uint64_t frames, uint6
 
 class FlowRecord final : public FlowData {
  public:
-  // `now_ms`: when the flow was made.
-  FlowRecord(std::vector<XlateEffect> effects, uint64_t now_ms) : effects_(std::move(effects)), made_ms_(now_ms) {}
+  // `out`: of the translation with the topology of this generation. `now_ms`: when the flow was made.
+  FlowRecord(XlateOut&& out, uint64_t topology, uint64_t now_ms) : made_ms_(now_ms) {
+    Update(std::move(out), topology);
+  }
+  // The same for a flow that was never translated.
+  explicit FlowRecord(uint64_t now_ms) : made_ms_(now_ms) {}
 
-  // Pushes the effects of what the flow did since the last call. Returns whether that was anything.
-  bool Push(const FlowStats& stats);
-  void set_effects(std::vector<XlateEffect> effects) { effects_ = std::move(effects); }
+  // What a later translation gave. Takes the effects and lookups.
+  void Update(XlateOut&& out, uint64_t topology);
+  // Whether translation with the topology of this generation would give the same again. Cheaper than to translate.
+  bool Holds(uint64_t topology) const;
+
+  // Pushes the effects of what the flow did since the last call.
+  void Push(const FlowStats& stats);
   // When the flow was used last, or made.
   uint64_t LastUse(const FlowStats& stats) const;
 
  private:
   std::vector<XlateEffect> effects_;
+  std::vector<XlateLookup> lookups_;
+  uint64_t topology_ = 0;  // generation
   const uint64_t made_ms_;
   uint64_t pushed_frames_ = 0;
   uint64_t pushed_bytes_ = 0;

@@ -120,7 +120,7 @@ Revalidator::Versions Revalidator::CurrentVersions() const {
   return versions;
 }
 
-void Revalidator::MakePass(bool translate) {
+void Revalidator::MakePass(bool check) {
   SLUICE_COVERAGE_INC(revalidate_pass);
   const auto start = Clock::now();
   uint64_t serving;
@@ -130,7 +130,7 @@ void Revalidator::MakePass(bool translate) {
   }
   const size_t flow_count = flows_.flow_count();
   const uint32_t limit = state_.flow_limit.load(std::memory_order_relaxed);
-  Pass pass{.translate = translate, .max_idle_ms = state_.max_idle_ms.load(std::memory_order_relaxed)};
+  Pass pass{.check = check, .max_idle_ms = state_.max_idle_ms.load(std::memory_order_relaxed)};
   if (flow_count > limit) pass.max_idle_ms = std::min(pass.max_idle_ms, kShortIdleMs);
   const bool remove_all = flow_count > uint64_t{limit} * 2;
 
@@ -164,7 +164,7 @@ Revalidator::Judgement Revalidator::Judge(DpFlow& flow, const Topology& topology
   auto* record = static_cast<FlowRecord*>(flow.data());
   const uint64_t now_ms = ToMilliseconds(Clock::now());
   if (record == nullptr) {
-    flow.set_data(std::make_unique<FlowRecord>(std::vector<XlateEffect>{}, now_ms));
+    flow.set_data(std::make_unique<FlowRecord>(now_ms));
     return Retranslate(flow, topology, pass);
   }
   record->Push(stats);
@@ -173,7 +173,8 @@ Revalidator::Judgement Revalidator::Judge(DpFlow& flow, const Topology& topology
     SLUICE_COVERAGE_INC(flow_expired);
     return Judgement::kRemove;
   }
-  return pass.translate ? Retranslate(flow, topology, pass) : Judgement::kKeep;
+  if (!pass.check || record->Holds(topology.generation)) return Judgement::kKeep;
+  return Retranslate(flow, topology, pass);
 }
 
 Revalidator::Judgement Revalidator::Retranslate(DpFlow& flow, const Topology& topology, Pass& pass) {
@@ -183,12 +184,14 @@ Revalidator::Judgement Revalidator::Retranslate(DpFlow& flow, const Topology& to
     SLUICE_COVERAGE_INC(flow_invalid);
     return Judgement::kRemove;
   }
-  static_cast<FlowRecord*>(flow.data())->set_effects(std::move(out.effects));
-  if (ActionsEqual(out.actions, flow.actions())) return Judgement::kKeep;
+  const bool same = ActionsEqual(out.actions, flow.actions());
+  ActionList actions = std::move(out.actions);
+  static_cast<FlowRecord*>(flow.data())->Update(std::move(out), topology.generation);
+  if (same) return Judgement::kKeep;
   SLUICE_COVERAGE_INC(flow_modified);
   ++pass.modified;
   // It fails only if somebody else has just removed the flow.
-  static_cast<void>(flows_.ModifyByUfid(flow.ufid(), std::move(out.actions), false));
+  static_cast<void>(flows_.ModifyByUfid(flow.ufid(), std::move(actions), false));
   return Judgement::kKeep;
 }
 

@@ -2,9 +2,9 @@
 //
 // It makes a pass over all flows when the topology or a MAC table has changed, and otherwise every max-revalidator to
 // push statistics and to find idle flows; with no flows and no changes it sleeps. In a pass each flow's statistics are
-// pushed; one that was idle for max-idle (shorter while there are more flows than the limit) is removed; and if
-// anything changed, the flow is translated again: removed if it must look at more of the packet, modified if its
-// actions differ.
+// pushed; one that was idle for max-idle (shorter while there are more flows than the limit) is removed; and if what it
+// depends on changed, it is translated again: removed if it must look at more of the packet, modified if its actions
+// differ.
 //
 // Why no flow stays wrong: a pass that follows a change first notes the versions of topology and tables, then waits for
 // an RCU grace period. A translation that had begun before that has its flow in the table now, so the pass sees it. One
@@ -75,7 +75,7 @@ class Revalidator {
   };
   // What one pass goes by, and what it did.
   struct Pass {
-    bool translate = false;
+    bool check = false;  // whether flows are still right
     uint64_t max_idle_ms = 0;
     uint64_t removed = 0;
     uint64_t modified = 0;
@@ -89,7 +89,7 @@ class Revalidator {
   enum class Work { kStop, kPass, kLook };
   Work WaitForWork();
   Versions CurrentVersions() const;
-  void MakePass(bool translate);
+  void MakePass(bool check);
   Judgement Judge(DpFlow& flow, const Topology& topology, Pass& pass);
   Judgement Retranslate(DpFlow& flow, const Topology& topology, Pass& pass);
   void Finish(const Pass& pass, Clock::duration duration);

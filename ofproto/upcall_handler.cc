@@ -10,7 +10,8 @@ namespace sluice {
 UpcallVerdict UpcallTranslator::OnMiss(const FlowKey& key, const DpPacket& packet) {
   constexpr auto kRelaxed = std::memory_order_relaxed;
   const MacTable::Clock::time_point now = MacTable::Clock::now();
-  XlateOut out = Translate({.topology = *state_.topology.Load(), .key = key, .learn = true, .now = now});
+  const Topology& topology = *state_.topology.Load();
+  XlateOut out = Translate({.topology = topology, .key = key, .learn = true, .now = now});
   state_.upcalls.fetch_add(1, kRelaxed);
   // It may have learned something that other flows depend on; and the flow wants to be looked after.
   revalidator_.Wake();
@@ -20,7 +21,7 @@ UpcallVerdict UpcallTranslator::OnMiss(const FlowKey& key, const DpPacket& packe
   if (!out.in_known_port) return verdict;
   if (flows_.flow_count() < state_.flow_limit.load(kRelaxed)) {
     verdict.install = true;
-    verdict.data = std::make_unique<FlowRecord>(std::move(out.effects), ToMilliseconds(now));
+    verdict.data = std::make_unique<FlowRecord>(std::move(out), topology.generation, ToMilliseconds(now));
     return verdict;
   }
   state_.upcalls_over_limit.fetch_add(1, kRelaxed);

@@ -221,6 +221,7 @@ void Translator::Forward(Pass& pass, const BridgeTags& tags) {
   std::optional<uint64_t> learned;
   if (pass.bridge.macs != nullptr && !pass.bridge.flood_vlans.test(tags.vlan())) {
     learned = pass.bridge.macs->Lookup(tags.vlan(), key_.eth_dst);
+    out_.lookups.push_back({.macs = pass.bridge.macs, .vlan = tags.vlan(), .mac = key_.eth_dst, .found = learned});
   }
   if (!learned) {
     Note(pass, "no learned MAC for destination, flooding");

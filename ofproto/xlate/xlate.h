@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,14 @@ struct XlateEffect {
   std::shared_ptr<PatchCounters> patch;
 };
 
+// What a MAC table said, on which the result depends.
+struct XlateLookup {
+  std::shared_ptr<MacTable> macs;
+  uint16_t vlan = 0;
+  MacAddress mac{};
+  std::optional<uint64_t> found;  // a bundle
+};
+
 struct XlateIn {
   const Topology& topology;
   const FlowKey& key;
@@ -44,6 +53,8 @@ struct XlateOut {
   ActionList actions;  // empty: drop
   FlowMask wildcards;  // one bits: looked at
   std::vector<XlateEffect> effects;
+  // With the same topology, and as long as these find the same, the result is the same.
+  std::vector<XlateLookup> lookups;
   std::string drop_reason;  // when the actions are empty: one line for trace ("no port with this number", ...)
   bool in_known_port = true;
 };
