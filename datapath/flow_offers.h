@@ -52,7 +52,7 @@ class FlowOffers {
   explicit FlowOffers(Waker& waker) : waker_(waker) {}
 
   // PMD thread. Around receiving from `queue`: before, and when it was found empty.
-  // --------------------------------------------------------------------------------------------------------------
+  //
   void BeforeReceive(const void* queue) {
     queue_ = queue;
     looked_at_ = 0;
@@ -74,8 +74,8 @@ class FlowOffers {
     waker_.Wake();
   }
 
-  // KernelForwarding
-  // ------------------------------------------------------------------------------------------------
+  // KernelForwarding.
+  //
   FlowOffer* Front() { return offers_.Front(); }
   void Pop() { offers_.Pop(); }
   // What finds no room is opened later, as if its queue were never empty.

@@ -298,7 +298,7 @@ void KernelForwarding::OpenLate() {
     if (entry.state != Entry::State::kWaiting) return true;
     if (flows_->IsWaiting(slot)) {
       if (now - entry.since_ms < kOpenAfterMs) return false;
-      if (!flows_->IsDone(slot)) ++late_;
+      if (flows_->Passed(slot) > 0 && !flows_->IsDone(slot)) ++late_;
     }
     flows_->Open(slot);
     entry.state = Entry::State::kLive;

@@ -45,9 +45,9 @@ class KernelForwarding {
   KernelForwarding(const KernelForwarding&) = delete;
   KernelForwarding& operator=(const KernelForwarding&) = delete;
 
-  // Main thread
-  // ----------------------------------------------------------------------------------------------------- Lets the
-  // port's device take part if it can; its status says why not.
+  // Main thread.
+  //
+  // Lets the port's device take part if it can; its status says why not.
   void AddPort(uint32_t number, Netdev& netdev);
   // Nothing is forwarded from or to the port when this returns. Its device lives on until then.
   void RemovePort(uint32_t number);

@@ -182,7 +182,7 @@ DpFlow* Pipeline::Classify(const FlowKey& key, uint32_t hash) {
   uint32_t hits;
   if (DpFlow* flow = cache_.Lookup(key, hash, generation_, hits)) [[likely]] {
     ++counters_.cache_hits;
-    if (hits % kOfferInterval == 0) OfferFlow(key, *flow);
+    if (hits % kOfferInterval == 0) OfferFlow(key, *flow, hits);
     return flow;
   }
   DpFlow* flow = table_.Lookup(key, slot_);
@@ -193,7 +193,8 @@ DpFlow* Pipeline::Classify(const FlowKey& key, uint32_t hash) {
 }
 
 // Only what is likely to be taken: KernelForwarding looks closely.
-[[gnu::noinline]] void Pipeline::OfferFlow(const FlowKey& key, const DpFlow& flow) {
+[[gnu::noinline]] void Pipeline::OfferFlow(const FlowKey& key, const DpFlow& flow, uint32_t hits) {
+  if (key.ip_proto == kIpProtoTcp && hits % kTcpOfferInterval != 0) return;
   if (offers_ == nullptr || !ingress_->kernel_forwarding() || key.recirc_id != 0) return;
   auto output = OnlyOutput(flow.actions());
   if (!output || *output >= ports_.size()) return;

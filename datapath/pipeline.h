@@ -30,7 +30,9 @@ class Pipeline final : private ActionSink, private EgressSink {
  public:
   static constexpr size_t kMaxRecirculations = 7;
   // A flow is offered to the kernel after so many packets, and again after as many more that the kernel did not take.
-  static constexpr uint32_t kOfferInterval = 8;
+  // TCP connections that are over soon are not worth it.
+  static constexpr uint32_t kOfferInterval = 4;
+  static constexpr uint32_t kTcpOfferInterval = 8;
 
   // All outlive the pipeline. `slot` is the thread's in flow statistics.
   Pipeline(FlowTable& table, size_t slot, PacketPools& pools, UpcallHandler& upcalls);
@@ -85,7 +87,7 @@ class Pipeline final : private ActionSink, private EgressSink {
   void ProcessBatch(PacketBatch& batch);
   void ParseBatch(PacketBatch& batch, Level& level);
   DpFlow* Classify(const FlowKey& key, uint32_t hash);
-  void OfferFlow(const FlowKey& key, const DpFlow& flow);
+  void OfferFlow(const FlowKey& key, const DpFlow& flow, uint32_t hits);
   void AddToGroup(Level& level, DpFlow* flow, const FlowKey& key, DpPacketPtr packet);
   void ExecuteGroup(Group& group);
   // A packet that no flow matches. Gives the flow that was installed for it, or nullptr and has dealt with the packet.

@@ -123,11 +123,11 @@ class Netdev {
   virtual void SetTsoEnabled(bool enabled) = 0;
   bool rx_gro() const { return rx_gro_.load(std::memory_order_relaxed); }
 
-  // Kernel forwarding
-  // ---------------------------------------------------------------------------------------------------- Takes part in
-  // the datapath's kernel flows, which outlive this, before its queues are used; `flows` may be the reason why there
-  // are none. Fails where the kernel or our rights do not allow it; the port works all the same, and its status says
-  // why.
+  // Forwarding inside the kernel (KernelFlows).
+  //
+  // JoinKernelFlows() takes part in the datapath's, which outlive this, before the queues are used; `flows` may be the
+  // reason why there are none. It fails where the kernel or our rights do not allow it; the port works all the same,
+  // and its status says why.
   virtual bool can_join_kernel_flows() const { return false; }
   virtual absl::Status JoinKernelFlows(const absl::StatusOr<KernelFlows*>& flows);
   // Its part in them; nullptr if it has none.

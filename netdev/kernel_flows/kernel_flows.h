@@ -55,9 +55,9 @@ class KernelFlows {
   // Of all ports that there were, each packet once.
   sluice_lane Totals();
 
-  // Slots: one thread makes and frees them (the installer)
-  // ------------------------------------------------------------------------------ Makes a flow from `ingress` to
-  // `egress` (indexes of ports), not open yet. Returns its slot; kResourceExhausted if there is no room.
+  // Slots. One thread makes and frees them: the installer.
+  // Insert() makes a flow from `ingress` to `egress` (indexes of ports), not open yet. Returns its slot;
+  // kResourceExhausted if there is no room.
   absl::StatusOr<uint32_t> Insert(const sluice_flow_key& key, uint32_t ingress, uint32_t egress);
   // The first half of taking a flow away: its key is not found any more. The second, after WaitForBpfPrograms(): its
   // slot, whose counters are final then, may be used again.
@@ -73,7 +73,7 @@ class KernelFlows {
   // is overtaken: it opens by itself when SetDone() has said so many as Passed(), which counts them when they are in
   // the queue that they were received by. Open() opens it whatever is under way; neither does anything to a closed
   // slot.
-  // ---------------------------------------------------------------------------------------------------------------
+  //
   uint32_t Passed(uint32_t slot) const;
   void SetDone(uint32_t slot, uint32_t passed);
   bool IsDone(uint32_t slot) const;
