@@ -1,4 +1,4 @@
-// The running daemon: its event loop, its control socket, and what it switches with.
+// The running daemon: its event loop, its control socket, its database, and what it switches with.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,10 @@
 #include "lib/io/event_loop.h"
 #include "lib/io/unixctl.h"
 #include "netdev/link_monitor.h"
+#include "ofproto/switch.h"
+#include "vswitchd/configurator.h"
+#include "vswitchd/database_service.h"
+#include "vswitchd/options.h"
 
 namespace sluice {
 
@@ -21,13 +25,15 @@ class Daemon {
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
 
-  // Registers all commands and opens the control socket.
-  absl::Status Start(const std::string& unixctl_path);
+  // Registers all commands, opens the control socket and the database. `on_ready` is called from Run(), once, when the
+  // switch is as its database wants it (or that has to wait; see configurator.h).
+  absl::Status Start(const Options& options, std::function<void()> on_ready);
   // Serves until SIGTERM, SIGINT or the exit command.
   void Run();
 
  private:
   absl::Status StartDatapaths();
+  absl::Status StartDatabase(const Options& options, std::function<void()> on_ready);
   void RegisterCommands();
   void OnSignal(int signal);
 
@@ -35,6 +41,9 @@ class Daemon {
   UnixctlServer unixctl_;
   std::unique_ptr<LinkMonitor> link_monitor_;
   std::unique_ptr<DatapathManager> datapaths_;
+  std::unique_ptr<Switch> switch_;
+  std::unique_ptr<DatabaseService> database_;  // embedded; nullptr: external
+  std::unique_ptr<Configurator> configurator_;
   EventLoop::Handle signals_;
   EventLoop::Handle coverage_timer_;
   EventLoop::Handle link_events_;

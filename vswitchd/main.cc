@@ -1,6 +1,7 @@
 // vswitchd: reads its options, becomes a daemon, and serves until told to end.
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -31,6 +32,14 @@ absl::Status SetUpLog(const Options& options) {
   return LogSetFile(options.log_file);
 }
 
+// The database alone serves a thousand clients, and each port has sockets of its own.
+void RaiseFileLimit() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));
+}
+
 // Runs the daemon to its end, in the process that stays.
 absl::Status Serve(const Options& options) {
   PidFile pid_file;
@@ -45,11 +54,10 @@ absl::Status Serve(const Options& options) {
   if (options.mlockall && mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {
     SLUICE_LOG(log_module, kErr, "--mlockall: mlockall failed: {}", std::strerror(errno));
   }
+  RaiseFileLimit();
   Daemon daemon;
-  SLUICE_RETURN_IF_ERROR(daemon.Start(
-      options.unixctl_path.empty() ? fmt::format("{}/ovs-vswitchd.{}.ctl", RunDir(), getpid()) : options.unixctl_path));
-  DaemonizeComplete();
   SLUICE_LOG(log_module, kInfo, "{}", kVersionLine);
+  SLUICE_RETURN_IF_ERROR(daemon.Start(options, DaemonizeComplete));
   daemon.Run();
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "lib/io/daemon.h"
+#include "lib/io/tls_options.h"
 
 namespace sluice {
 
@@ -21,6 +22,8 @@ enum LongOption : int {
   kMlockall,
   kNoSelfConfinement,
   kUser,
+  kRemote,
+  kDatabaseFile,
 };
 
 constexpr option kLongOptions[] = {
@@ -35,10 +38,19 @@ constexpr option kLongOptions[] = {
     {"mlockall", no_argument, nullptr, kMlockall},
     {"no-self-confinement", no_argument, nullptr, kNoSelfConfinement},
     {"user", required_argument, nullptr, kUser},
+    {"remote", required_argument, nullptr, kRemote},
+    {"database-file", required_argument, nullptr, kDatabaseFile},
     {"help", no_argument, nullptr, 'h'},
     {"version", no_argument, nullptr, 'V'},
-    {nullptr, 0, nullptr, 0},
 };
+
+// With those of TLS, as getopt_long wants them.
+std::vector<option> AllLongOptions() {
+  std::vector<option> all(std::begin(kLongOptions), std::end(kLongOptions));
+  all.insert(all.end(), kTlsLongOptions.begin(), kTlsLongOptions.end());
+  all.push_back({nullptr, 0, nullptr, 0});
+  return all;
+}
 
 // `name` as given, in `directory` if it has no slash, as ovs-vswitchd's options have it. Absolute, because the daemon
 // leaves the current directory.
@@ -53,15 +65,63 @@ std::string OptionalPath(const std::string& directory, const char* given, const 
   return PathIn(directory, given != nullptr ? given : fallback);
 }
 
+// The daemon leaves the current directory.
+void MakeAbsolute(TlsConfig& tls) {
+  for (std::string* file : {&tls.private_key, &tls.certificate, &tls.ca_cert, &tls.peer_ca_cert}) {
+    if (!file->empty() && *file != "none") *file = std::filesystem::absolute(*file).lexically_normal().string();
+  }
+}
+
+// One database: an active remote, or several separated by commas (a cluster's members).
+absl::Status TakeDatabase(std::string_view text, Options& options) {
+  while (true) {
+    size_t comma = text.find(',');
+    std::string_view remote = text.substr(0, comma);
+    SLUICE_RETURN_IF_ERROR(CheckStreamTarget(remote));
+    if (IsPassiveTarget(remote)) {
+      return InvalidArgument(
+          "database \"{}\": a server's address is expected, such as unix:FILE, tcp:HOST:PORT or "
+          "ssl:HOST:PORT (to serve the embedded database there, use --remote)",
+          remote);
+    }
+    options.database.emplace_back(remote);
+    if (comma == std::string_view::npos) return absl::OkStatus();
+    text.remove_prefix(comma + 1);
+  }
+}
+
+absl::Status TakeArguments(int count, char** arguments, Options& options) {
+  if (count > 1) {
+    return InvalidArgument("argument \"{}\": at most one database is expected (use --help for help)", arguments[1]);
+  }
+  if (count == 1) SLUICE_RETURN_IF_ERROR(TakeDatabase(arguments[0], options));
+  if (!options.database.empty() && !options.remotes.empty()) {
+    return InvalidArgument("--remote={}: only the embedded database has remotes, and {} is an external one",
+                           options.remotes.front(), arguments[0]);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
   Options options;
+  options.database_file = PathIn(DbDir(), "conf.db");
+  const std::vector<option> long_options = AllLongOptions();
+  const std::string short_options = ":v::hV" + std::string(kTlsShortOptions);
   opterr = 0;
   optind = 0;  // glibc: start afresh, also in the middle of a bundle of short options
   int choice;
-  while ((choice = getopt_long(argc, argv, ":v::hV", kLongOptions, nullptr)) != -1) {
+  while ((choice = getopt_long(argc, argv, short_options.c_str(), long_options.data(), nullptr)) != -1) {
+    if (TakeTlsOption(choice, optarg, &options.tls)) continue;
     switch (choice) {
+      case kRemote:
+        SLUICE_RETURN_IF_ERROR(CheckStreamTarget(optarg));
+        options.remotes.emplace_back(optarg);
+        break;
+      case kDatabaseFile:
+        options.database_file = PathIn(DbDir(), optarg);
+        break;
       case kPidFile:
         options.pid_file = OptionalPath(RunDir(), optarg, "ovs-vswitchd.pid");
         break;
@@ -108,19 +168,23 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
         return InvalidArgument("unrecognized option '{}' (use --help for help)", argv[optind - 1]);
     }
   }
-  if (optind < argc) {
-    return InvalidArgument(
-        "argument \"{}\": none is expected; the switch is configured through its control socket, not by a database "
-        "(use --help for help)",
-        argv[optind]);
-  }
+  MakeAbsolute(options.tls);
+  SLUICE_RETURN_IF_ERROR(TakeArguments(argc - optind, argv + optind, options));
   return options;
 }
 
 std::string HelpText() {
   return fmt::format(
       "vswitchd: Sluice, a userspace switch\n"
-      "usage: vswitchd [OPTIONS]\n"
+      "usage: vswitchd [OPTIONS] [DATABASE]\n"
+      "where DATABASE is a running ovsdb-server: unix:FILE, tcp:HOST:PORT or ssl:HOST:PORT, or several of\n"
+      "a cluster separated by commas. Without it, the embedded server keeps {2}\n"
+      "and serves punix:{0}/db.sock.\n"
+      "\n"
+      "Database options:\n"
+      "  --remote=TARGET         serve the embedded database there too (punix:FILE, ptcp:PORT, pssl:PORT, ...)\n"
+      "  --database-file=FILE    keep the embedded database in FILE\n"
+      "{3}"
       "\n"
       "Daemon options:\n"
       "  --detach                run in background as daemon\n"
@@ -142,8 +206,8 @@ std::string HelpText() {
       "  -h, --help              display this help message\n"
       "  -V, --version           display version information\n"
       "\n"
-      "The directories come from OVS_RUNDIR and OVS_LOGDIR.\n",
-      RunDir(), LogDir());
+      "The directories come from OVS_RUNDIR, OVS_LOGDIR and OVS_DBDIR.\n",
+      RunDir(), LogDir(), DbDir() + "/conf.db", TlsOptionsUsage());
 }
 
 }  // namespace sluice

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lib/base/status.h"
+#include "lib/io/stream.h"
 
 namespace sluice {
 
@@ -22,6 +23,11 @@ struct Options {
   std::string log_file;                 // absolute; "" for none
   std::string unixctl_path;             // absolute; "" for the default name, which holds the process id
   std::vector<std::string> log_levels;  // in order, for LogSetLevels
+
+  std::vector<std::string> database;  // remotes of an external server; empty: the embedded one
+  std::string database_file;          // absolute; of the embedded server
+  std::vector<std::string> remotes;   // further ones that the embedded server serves
+  TlsConfig tls;
 };
 
 // Reads the command line; nothing is done yet. The error is one line for standard error.

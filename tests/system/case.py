@@ -8,6 +8,7 @@ consumed.
 import os
 import unittest
 
+from bridged import Bridged
 from harness import Lab, read_file, wait_until
 from sluice import Sluice
 from traffic import iperf3, ping, transfer
@@ -23,7 +24,7 @@ class SwitchCase(unittest.TestCase):
     def setUp(self):
         self.lab = Lab()
         self.addCleanup(self.lab.close)
-        self.switch = Sluice(self.lab, tso=self.tso)
+        self.switch = self.make_switch()
         self.a, self.b = self.lab.netns("a"), self.lab.netns("b")
         self.ports = [self.lab.veth(namespace, mtu=self.mtu) for namespace in (self.a, self.b)]
         self.address("a", self.a)
@@ -32,6 +33,9 @@ class SwitchCase(unittest.TestCase):
             self.switch.add_port(port)
         self.switch.connect(*self.ports)
         self.wait_for_packets()
+
+    def make_switch(self):
+        return Sluice(self.lab, tso=self.tso)
 
     def address(self, end, namespace, link="eth0"):
         namespace.address(link, self.ADDRESS[end][4] + "/24", self.ADDRESS[end][6] + "/64")
@@ -74,8 +78,16 @@ class SwitchCase(unittest.TestCase):
 
     def assert_transferred(self, size, family=4, reverse=False, seed=0, timeout=120):
         client, server, target = (self.b, self.a, "a") if reverse else (self.a, self.b, "b")
-        sent, arrived, count, _ = transfer(self.lab, client, server, self.ADDRESS[target][family],
+        sent, arrived, report = transfer(self.lab, client, server, self.ADDRESS[target][family],
                                            size, seed=seed, timeout=timeout)  # fmt: skip
         where = f"{size} bytes over IPv{family} {'b to a' if reverse else 'a to b'}"
-        self.assertEqual(count, size, where)
+        self.assertEqual(report["bytes"], size, where)
         self.assertEqual(sent, arrived, f"SHA-256 differs: {where}")
+        return report
+
+
+class BridgeCase(SwitchCase):
+    """The same two namespaces, on ports of the bridge br0 that the database asks for."""
+
+    def make_switch(self):
+        return Bridged(self.lab, tso=self.tso)

@@ -22,7 +22,8 @@ class DaemonCase(unittest.TestCase):
         self.rundir = os.path.join(self.lab.scratch, "run")
         self.pid_file = os.path.join(self.rundir, "ovs-vswitchd.pid")
         self.log = os.path.join(self.rundir, "ovs-vswitchd.log")
-        self.env = dict(os.environ, OVS_RUNDIR=self.rundir, OVS_LOGDIR=self.rundir)
+        self.env = dict(os.environ, OVS_RUNDIR=self.rundir, OVS_LOGDIR=self.rundir,
+                        OVS_DBDIR=self.rundir)  # fmt: skip
         self.lab.defer(self.kill_daemon)
 
     def kill_daemon(self):

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """One end of a file transfer over TCP: `send ADDRESS PORT BYTES SEED`, or `receive ADDRESS PORT`
-for one connection. Both print one line of JSON with the SHA-256 of what they sent or received."""
+for one connection. Both print one line of JSON with the SHA-256 of what they sent or received; the
+receiver also says how long it waited for the next byte at most."""
 
 import hashlib
 import json
@@ -34,15 +35,20 @@ def receive(address, port):
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     digest = hashlib.sha256()
     total = 0
+    longest = 0.0
     with socket.create_server((address, port), family=family) as listener:
         connection, _ = listener.accept()
         with connection:
             connection.settimeout(60)
             buffer = bytearray(BLOCK)
+            last = time.monotonic()
             while n := connection.recv_into(buffer):
+                now = time.monotonic()
+                longest = max(longest, now - last)
                 digest.update(memoryview(buffer)[:n])
                 total += n
-    return {"sha256": digest.hexdigest(), "bytes": total}
+                last = time.monotonic()
+    return {"sha256": digest.hexdigest(), "bytes": total, "longest_wait": longest}
 
 
 if __name__ == "__main__":

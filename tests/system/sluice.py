@@ -63,16 +63,17 @@ class Sluice:
         os.mkdir(self.rundir)
         self.pid_file = os.path.join(self.rundir, "ovs-vswitchd.pid")
         self.log = os.path.join(self.rundir, "vswitchd.log")
-        self.env = dict(os.environ, OVS_RUNDIR=self.rundir, OVS_LOGDIR=self.rundir)
+        self.env = dict(os.environ, OVS_RUNDIR=self.rundir, OVS_LOGDIR=self.rundir,
+                        OVS_DBDIR=self.rundir)  # fmt: skip
         self.ports = {}
         self._mask = pmd_cpu_mask
         self._tso = tso
         self.start()
 
     def start(self):
-        """Starts the daemon (again) and makes an empty datapath."""
+        """Starts the daemon (again) and makes it ready for ports."""
         log = os.path.join(self.rundir, "stderr.log")
-        command = [program("vswitchd"), "--pidfile", f"--log-file={self.log}"]
+        command = [program("vswitchd"), "--pidfile", f"--log-file={self.log}", *self.arguments()]
         self.process = self._lab.spawn(*self.host.command(*command), env=self.env, log=log)
         self.pid = self.process.pid
         self.socket = os.path.join(self.rundir, f"ovs-vswitchd.{self.pid}.ctl")
@@ -86,6 +87,14 @@ class Sluice:
                 return None
 
         wait_until(answers, 20, "vswitchd to answer")
+        self.prepare()
+
+    def arguments(self):
+        """What follows the options on the daemon's command line."""
+        return []
+
+    def prepare(self):
+        """An empty datapath, without bridges."""
         self.ports = {}
         self.appctl("dpctl/add-dp", DATAPATH)
         if self._mask:

@@ -157,7 +157,8 @@ def median_and_range(values):
 
 
 def transfer(lab, client, server, address, size, timeout=60, seed=0, port=5400):
-    """Sends `size` pseudo-random bytes over TCP; returns the SHA-256 at both ends and seconds."""
+    """Sends `size` pseudo-random bytes over TCP; returns the SHA-256 at both ends and what the
+    receiver reported (bytes, longest_wait in seconds)."""
     peer = os.path.join(_HERE, "file_peer.py")
     log = os.path.join(lab.scratch, f"file-{port}-{time.monotonic_ns()}.json")
     receiver = lab.spawn(*server.command(_PYTHON, peer, "receive", address, port), log=log)
@@ -167,7 +168,7 @@ def transfer(lab, client, server, address, size, timeout=60, seed=0, port=5400):
     )
     receiver.wait(timeout)
     arrived = json.loads(read_file(log).splitlines()[-1])
-    return sent["sha256"], arrived["sha256"], arrived["bytes"], sent["seconds"]
+    return sent["sha256"], arrived["sha256"], arrived
 
 
 def offloads(namespace, interface="eth0", **features):

@@ -97,7 +97,10 @@ TEST_F(OptionsTest, RefusesWhatItCannotHonour) {
       {{"-x"}, "unrecognized option '-x'"},
       {{"--unixctl"}, "option '--unixctl' requires an argument"},
       {{"--detach=yes"}, "--detach=yes"},
-      {{"unix:/r/db.sock"}, "argument \"unix:/r/db.sock\": none is expected"},
+      {{"punix:/r/db.sock"}, "a server's address is expected"},
+      {{"unix:/r/a", "unix:/r/b"}, "at most one database is expected"},
+      {{"--remote=ptcp:6640", "unix:/r/a"}, "only the embedded database has remotes"},
+      {{"nonsense"}, "nonsense"},
   };
   for (const auto& c : kCases) {
     const auto options = Parse(c.words);
