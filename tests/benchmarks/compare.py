@@ -27,6 +27,7 @@ def progress(text):
 
 def veth_rigs(lab):
     yield Rig(lab, SluiceContender(lab))
+    yield Rig(lab, SluiceContender(lab, kernel=False))
     yield Rig(lab, Ovs(lab))
     yield Rig(lab, Ovs(lab, raised=True))
     yield Rig(lab, KernelBridge(lab))
@@ -34,7 +35,7 @@ def veth_rigs(lab):
 
 def mtu_rigs(lab):
     """Frames of one MTU: the namespaces segment. OVS without TSO needs `tx off` there."""
-    for switch in (SluiceContender(lab), Ovs(lab, tso=False), KernelBridge(lab)):
+    for switch in (SluiceContender(lab), SluiceContender(lab, kernel=False), Ovs(lab, tso=False), KernelBridge(lab)):
         rig = Rig(lab, switch)
         if isinstance(switch, Ovs):
             rig.offloads(tx="off")

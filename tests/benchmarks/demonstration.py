@@ -12,7 +12,7 @@ from peers import KernelBridge, Rig, SluiceContender
 from harness import Lab, require_root  # peers has put tests/system on the path
 
 EXPLANATION = """
-Two network namespaces, each on a veth port of the switch; a to b and back. TCP: one iperf3 stream,
+Two network namespaces, each on a veth port of a bridge (vsctl add-br, add-port); a to b and back. TCP: one iperf3 stream,
 cubic. UDP: datagrams that the sender hands to its kernel 45 at a time (UDP_SEGMENT); what arrived.
 TSO on   super-packets of up to 64 KiB cross the switch whole
 TSO off  Sluice: userspace-tso-enable=false, nothing is changed in the namespaces

@@ -13,8 +13,8 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
+from bridged import Bridged  # noqa: E402
 from harness import read_file, require_tool, run, wait_until  # noqa: E402
-from sluice import Sluice  # noqa: E402
 from traffic import iperf3, offloads, ping, udp_segments  # noqa: E402
 
 MIB = 1 << 20
@@ -148,22 +148,30 @@ class Ovs:
         return counters
 
 
-class SluiceContender(Sluice):
-    """Sluice with the face of the other contenders."""
+class SluiceContender(Bridged):
+    """Sluice with the face of the other contenders: a bridge and NORMAL in the path.
 
-    def __init__(self, lab, tso=True, **options):
+    kernel: other_config:kernel-forwarding. Without it every packet goes through user space.
+    """
+
+    def __init__(self, lab, tso=True, kernel=True, **options):
+        self._kernel = kernel
         super().__init__(lab, host=lab.netns("h"), tso=tso, **options)
+        if not kernel:
+            self.name = "Sluice, user"
+
+    def prepare(self):
+        super().prepare()
+        self.set_switch("kernel-forwarding", str(self._kernel).lower())
 
     def veth_ports(self, *interfaces):
         for interface in interfaces:
             self.add_port(interface)
-        self.connect(*interfaces)
 
     def internal_ports(self):
         names = [self._lab.name("i"), self._lab.name("i")]
         for name in names:
             self.add_port(name, kind="internal")
-        self.connect(*names)
         return names
 
     def settle(self):
