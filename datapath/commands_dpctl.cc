@@ -162,20 +162,6 @@ absl::StatusOr<std::string> SetIf(DatapathManager& manager, const UnixctlArgs& a
   return std::string();
 }
 
-struct Lookups {
-  uint64_t hit = 0;
-  uint64_t missed = 0;
-};
-Lookups CountLookups(const Datapath& datapath) {
-  Lookups lookups;
-  for (const Datapath::Pmd& pmd : datapath.pmds()) {
-    const Pipeline::Counters& counters = pmd.thread->pipeline_counters();
-    lookups.hit += counters.cache_hits + counters.table_hits;
-    lookups.missed += counters.misses;
-  }
-  return lookups;
-}
-
 std::string OptionsText(const NetdevOptions& options) {
   std::string text;
   for (const auto& [key, value] : options) text += fmt::format("{}{}={}", text.empty() ? ": " : ", ", key, value);
@@ -204,7 +190,7 @@ Json PortJson(const Port& port) {
 }
 
 std::string ShowText(Datapath& datapath, bool with_stats) {
-  Lookups lookups = CountLookups(datapath);
+  Datapath::Lookups lookups = datapath.CountLookups();
   std::string text =
       fmt::format("{}:\n  lookups: hit:{} missed:{} lost:0\n  flows: {}\n  masks: {}\n", FullName(datapath),
                   lookups.hit, lookups.missed, datapath.flows().flow_count(), datapath.flows().mask_count());
@@ -218,7 +204,7 @@ std::string ShowText(Datapath& datapath, bool with_stats) {
 }
 
 Json ShowJson(Datapath& datapath) {
-  Lookups lookups = CountLookups(datapath);
+  Datapath::Lookups lookups = datapath.CountLookups();
   Json ports = Json::array();
   for (const auto& [number, port] : datapath.ports()) ports.push_back(PortJson(*port));
   return {{"name", FullName(datapath)},

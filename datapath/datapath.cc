@@ -260,6 +260,16 @@ void Datapath::WhilePaused(const std::function<void()>& function) {
   for (Pmd& pmd : pmds_) pmd.thread->FinishCall();
 }
 
+Datapath::Lookups Datapath::CountLookups() const {
+  Lookups lookups;
+  for (const Pmd& pmd : pmds_) {
+    const Pipeline::Counters& counters = pmd.thread->pipeline_counters();
+    lookups.hit += counters.cache_hits + counters.table_hits;
+    lookups.missed += counters.misses;
+  }
+  return lookups;
+}
+
 Conservation Datapath::GetConservation() {
   Conservation sum = gone_;
   // The kernel does not pause: what it forwarded is read once for both sides.

@@ -123,6 +123,12 @@ class Datapath {
   // `handler` outlives the datapath, or is replaced first. nullptr: drop and count.
   void SetUpcallHandler(UpcallHandler* handler);
 
+  // Lookups of packets in all threads.
+  struct Lookups {
+    uint64_t hit = 0;
+    uint64_t missed = 0;
+  };
+  Lookups CountLookups() const;
   // Exact while traffic flows: the threads pause between two turns.
   Conservation GetConservation();
 

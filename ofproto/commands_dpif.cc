@@ -29,20 +29,6 @@ std::string ShownOptions(const Interface& interface) {
   return text;
 }
 
-struct Lookups {
-  uint64_t hit = 0;
-  uint64_t missed = 0;
-};
-Lookups CountLookups(const Datapath& datapath) {
-  Lookups lookups;
-  for (const Datapath::Pmd& pmd : datapath.pmds()) {
-    const Pipeline::Counters& counters = pmd.thread->pipeline_counters();
-    lookups.hit += counters.cache_hits + counters.table_hits;
-    lookups.missed += counters.misses;
-  }
-  return lookups;
-}
-
 Json PortJson(const Interface& interface) {
   Json json{{"name", interface.config.name}, {"ofport", interface.ofport}, {"type", ShownType(interface)}};
   if (interface.dp_port != 0) json["datapath_port"] = interface.dp_port;
@@ -53,7 +39,7 @@ Json PortJson(const Interface& interface) {
 absl::StatusOr<std::string> Show(Switch::Impl& the_switch, const UnixctlArgs& args) {
   if (the_switch.forwarding == nullptr) return std::string(args.json ? "{}" : "");
   const Datapath& datapath = the_switch.forwarding->datapath;
-  Lookups lookups = CountLookups(datapath);
+  Datapath::Lookups lookups = datapath.CountLookups();
   std::string text = fmt::format("{}: hit:{} missed:{}\n", FullName(datapath), lookups.hit, lookups.missed);
   Json bridges = Json::object();
   for (const auto& [name, bridge] : the_switch.bridges) {

@@ -44,15 +44,6 @@ void NeedColumns(const TableSchema& table, const std::vector<const ColumnSchema*
   }
 }
 
-absl::StatusOr<const TableSchema*> PrepareTable(const Invocation& invocation, const Schema& schema, Needs& needs) {
-  const absl::StatusOr<const TableSchema*> table = FindTable(schema, invocation.argv[1]);
-  if (table.ok()) {
-    NeedRowNames((*table)->name, needs);
-    needs.Add((*table)->name, (*table)->columns[0].name);
-  }
-  return table;
-}
-
 absl::Status PrepareConditions(const Invocation& invocation, const TableSchema& table, size_t first, Needs& needs) {
   for (size_t i = first; i < invocation.argv.size(); ++i) {
     const absl::StatusOr<const ColumnSchema*> column = ParseColumnName(invocation.argv[i], table);

@@ -12,15 +12,6 @@
 namespace sluice::vsctl {
 namespace {
 
-absl::StatusOr<const TableSchema*> PrepareTable(const Invocation& invocation, const Schema& schema, Needs& needs) {
-  const absl::StatusOr<const TableSchema*> table = FindTable(schema, invocation.argv[1]);
-  if (table.ok()) {
-    NeedRowNames((*table)->name, needs);
-    needs.Add((*table)->name, (*table)->columns[0].name);
-  }
-  return table;
-}
-
 absl::Status CheckWritable(Context& context, const TableSchema& table, const ColumnSchema& column, const Uuid& row) {
   if (column.is_mutable || context.transaction.IsInserted(row)) return absl::OkStatus();
   return InvalidArgument("cannot modify read-only column {} in table {}", column.name, table.name);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "utilities/vsctl/names.h"
+
 namespace sluice::vsctl {
 
 const std::vector<RowName>& RowNames() {
@@ -90,6 +92,15 @@ std::vector<Uuid> RowsByUuidPrefix(Context& context, std::string_view table, std
 }
 
 }  // namespace
+
+absl::StatusOr<const TableSchema*> PrepareTable(const Invocation& invocation, const DatabaseSchema& schema, Needs& needs) {
+  const absl::StatusOr<const TableSchema*> table = FindTable(schema, invocation.argv[1]);
+  if (table.ok()) {
+    NeedRowNames((*table)->name, needs);
+    needs.Add((*table)->name, (*table)->columns[0].name);
+  }
+  return table;
+}
 
 absl::StatusOr<std::optional<Uuid>> FindRow(Context& context, std::string_view table, std::string_view name) {
   if (const absl::StatusOr<Uuid> uuid = Uuid::Parse(name); uuid.ok()) {

@@ -22,6 +22,8 @@ const std::vector<RowName>& RowNames();
 
 // What finding a row of this table by name takes.
 void NeedRowNames(std::string_view table, Needs& needs);
+// The table that the first argument names, and what finding its rows takes.
+absl::StatusOr<const TableSchema*> PrepareTable(const Invocation& invocation, const DatabaseSchema& schema, Needs& needs);
 
 // nullopt if there is none; an error if the name is ambiguous.
 absl::StatusOr<std::optional<Uuid>> FindRow(Context& context, std::string_view table, std::string_view name);
