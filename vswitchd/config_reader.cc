@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <map>
+#include <set>
 
 #include "lib/base/log.h"
 #include "ofproto/address_text.h"
@@ -13,6 +15,7 @@ namespace {
 LogModule log_module("bridge");
 
 constexpr std::string_view kOther = "other_config";
+constexpr int64_t kFirstReservedOfport = 0xff00;  // OFPP_MAX of OpenFlow 1.0
 
 std::optional<CpuSet> ReadPmdCores(const RowReader& root) {
   const std::string* mask = root.Find(kOther, "pmd-cpu-mask");
@@ -100,6 +103,31 @@ PortConfigRow MakeLocalPort(const std::string& bridge_name) {
   return port;
 }
 
+// An interface that asks for no number asks for the one it had: flows and scripts know it by that, also after a
+// restart.
+void KeepNumbers(const RowReader& row, BridgeConfig& bridge) {
+  std::map<std::string, uint16_t> had;
+  for (const RowReader& port : row.References("ports", "Port")) {
+    for (const RowReader& interface : port.References("interfaces", "Interface")) {
+      int64_t number = interface.Integer("ofport").value_or(-1);
+      if (number > 0 && number < kFirstReservedOfport) had[interface.String("name")] = static_cast<uint16_t>(number);
+    }
+  }
+  std::set<uint16_t> taken;
+  for (const PortConfigRow& port : bridge.ports) {
+    for (const InterfaceConfig& interface : port.interfaces) {
+      if (interface.ofport_request.has_value()) taken.insert(*interface.ofport_request);
+    }
+  }
+  for (PortConfigRow& port : bridge.ports) {
+    for (InterfaceConfig& interface : port.interfaces) {
+      auto number = had.find(interface.name);
+      if (interface.ofport_request.has_value() || number == had.end()) continue;
+      if (taken.insert(number->second).second) interface.ofport_request = number->second;
+    }
+  }
+}
+
 }  // namespace
 
 GlobalConfig ReadGlobalConfig(const RowReader& root) {
@@ -150,6 +178,7 @@ BridgeConfig ReadBridge(const RowReader& row) {
     bridge.ports.push_back(ReadPort(port, bridge.name));
     has_local |= bridge.ports.back().name == bridge.name;
   }
+  KeepNumbers(row, bridge);
   if (!has_local) bridge.ports.push_back(MakeLocalPort(bridge.name));
   for (const RowReader& mirror : row.References("mirrors", "Mirror")) bridge.mirrors.push_back(ReadMirror(mirror));
   return bridge;

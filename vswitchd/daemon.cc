@@ -79,7 +79,10 @@ absl::Status Daemon::StartDatapaths() {
   link_monitor_ = *std::move(monitor);
   datapaths_ = std::make_unique<DatapathManager>(DatapathConfig{.link_monitor = link_monitor_.get()});
   link_events_ = loop_.AddFd(link_monitor_->fd(), [this] { link_monitor_->HandleEvents(); });
-  datapath_timer_ = loop_.RunEvery(DatapathManager::kTickPeriod, [this] { datapaths_->Tick(); });
+  datapath_timer_ = loop_.RunEvery(DatapathManager::kTickPeriod, [this] {
+    datapaths_->Tick();
+    trimmer_.Tick();
+  });
   link_timer_ = loop_.RunEvery(DatapathManager::kLinkPollPeriod, [this] { datapaths_->PollLinks(); });
   return absl::OkStatus();
 }

@@ -13,6 +13,7 @@
 #include "ofproto/switch.h"
 #include "vswitchd/configurator.h"
 #include "vswitchd/database_service.h"
+#include "vswitchd/memory_trimmer.h"
 #include "vswitchd/options.h"
 
 namespace sluice {
@@ -48,6 +49,7 @@ class Daemon {
   EventLoop::Handle coverage_timer_;
   EventLoop::Handle link_events_;
   EventLoop::Handle datapath_timer_;
+  MemoryTrimmer trimmer_;
   EventLoop::Handle link_timer_;
   std::vector<UnixctlReply> exit_replies_;
 };

@@ -57,9 +57,11 @@ uint64_t Rate(const RowReader& interface, std::string_view column) {
   return static_cast<uint64_t>(std::max<int64_t>(0, interface.Integer(column).value_or(0)));
 }
 
-// Options that Open vSwitch's own types take where ours do without: accepted, so that a working row goes on working.
-bool IsForeignOption(std::string_view key) {
-  return key == "peer" || key == "n_rxq_desc" || key == "n_txq_desc" || key == "tx-steering";
+// Options that a device of that type reads; others are left out, as a row that works with Open vSwitch goes on working.
+bool IsDeviceOption(std::string_view type, std::string_view key) {
+  if (key == "n_rxq" || key == "rx-gro") return true;
+  if (type == "dummy") return key == "pcap" || key == "rxq_pcap" || key == "tx_pcap";
+  return (type.empty() || type == "system") && (key == "rx-socket-buffer" || key == "tx-socket-buffer");
 }
 
 }  // namespace
@@ -87,8 +89,15 @@ InterfaceConfig ReadInterface(const RowReader& row, bool is_local) {
     const auto* key = std::get_if<std::string>(&options.keys[i]);
     const auto* value = std::get_if<std::string>(&options.values[i]);
     if (key == nullptr || value == nullptr) continue;
-    if (*key == "peer") interface.patch_peer = *value;
-    if (!IsForeignOption(*key)) interface.options[*key] = *value;
+    if (*key == "peer") {
+      interface.patch_peer = *value;
+    } else if (IsDeviceOption(interface.type, *key)) {
+      interface.options[*key] = *value;
+    } else if (interface.type != "patch") {
+      SLUICE_LOG_RATE_LIMITED(log_module, kWarn, 10,
+                              "interface {}: options:{} is not an option of type \"{}\": ignored", interface.name, *key,
+                              interface.type);
+    }
   }
   for (std::string_view key : {"pmd-rxq-affinity", "userspace-tso-enable"}) {
     if (const std::string* value = row.Find(kOther, key)) interface.options[std::string(key)] = *value;

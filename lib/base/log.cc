@@ -172,6 +172,20 @@ absl::Status AddWord(const Logger& logger, std::string_view spec, const std::str
   return absl::OkStatus();
 }
 
+// What users give (names, options) goes into messages: none of it may begin a line of its own.
+std::string OneLine(std::string_view text) {
+  std::string line;
+  line.reserve(text.size());
+  for (char c : text) {
+    if (static_cast<unsigned char>(c) >= ' ' || c == '\t') {
+      line += c;
+    } else {
+      line += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    }
+  }
+  return line;
+}
+
 }  // namespace
 
 LogModule::LogModule(const char* name) {
@@ -192,7 +206,7 @@ void LogModule::Write(LogLevel level, std::string_view text) const {
   const auto wants = [&](size_t destination) { return level <= state_->levels[destination]; };
   const std::string_view level_name = kUpperLevelNames[static_cast<size_t>(level)];
   const std::string module = thread_name.empty() ? state_->name : fmt::format("{}({})", state_->name, thread_name);
-  const std::string tail = fmt::format("{:05}|{}|{}|{}", ++logger.message_count, module, level_name, text);
+  const std::string tail = fmt::format("{:05}|{}|{}|{}", ++logger.message_count, module, level_name, OneLine(text));
   if (wants(kConsole)) {
     Emit(logger.console, level, fmt::format("{}|{}", Timestamp(false), tail));
   }

@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "lib/base/log.h"
+
 namespace sluice {
 namespace {
+
+LogModule log_module("ofproto");
 
 constexpr Be16 kArp{0x0806};
 constexpr uint8_t kArpRequest = 1;
@@ -103,8 +107,11 @@ XlateOut Translator::Run() && {
   EnterBridge(pass);
 
   if (failed_) {
-    out_.actions.clear();
-    std::erase_if(out_.effects, [](const XlateEffect& effect) { return effect.kind != XlateEffect::Kind::kLearn; });
+    // A loop has gathered something in every pass; a flow that drops keeps no more than where its packets come in.
+    out_.actions = {};
+    auto first = std::find_if(out_.effects.begin(), out_.effects.end(),
+                              [](const XlateEffect& effect) { return effect.kind == XlateEffect::Kind::kLearn; });
+    out_.effects = first == out_.effects.end() ? std::vector<XlateEffect>{} : std::vector<XlateEffect>{*first};
   }
   if (out_.actions.empty()) out_.drop_reason = reason_;
   return std::move(out_);
@@ -113,6 +120,8 @@ XlateOut Translator::Run() && {
 void Translator::Fail(const Pass& pass, std::string why) {
   failed_ = true;
   reason_ = std::move(why);
+  SLUICE_LOG_RATE_LIMITED(log_module, kWarn, 5, "bridge {}: {}: dropping; do its patch ports make a loop?",
+                          pass.bridge.name, reason_);
   if (in_.report) in_.report(pass.depth, fmt::format("     >>>> {} <<<<", reason_));
 }
 

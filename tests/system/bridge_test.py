@@ -84,7 +84,7 @@ class Errors(BridgeCase):
         tap = self.lab.name("t")
         self.assertEqual(self.switch.add_port(tap, kind="internal", n_rxq="many"), -1)
         self.assertIn("n_rxq", self.failed(tap))
-        self.switch.vsctl("remove", "Interface", tap, "options", "n_rxq")
+        self.switch.vsctl("set", "Interface", tap, "options:n_rxq=1", "options:foo=bar")
         wait_until(lambda: self.switch.get("Interface", tap, "ofport") != -1, 5, "the port")
 
 
@@ -125,7 +125,11 @@ class Topology(BridgeCase):
 
     def test_config_survives_a_restart(self):
         self.switch.set_switch("userspace-tso-enable", "false")
-        numbers = dict(self.switch.ports)
+        tap = self.lab.name("t")
+        self.switch.add_port(tap, kind="internal")
+        self.switch.vsctl("del-port", self.ports[0], "--", "add-port", BRIDGE, self.ports[0])
+        self.switch.del_port(tap)
+        numbers = {name: self.switch.get("Interface", name, "ofport") for name in self.ports}
         self.switch.stop()
         self.switch.start()
         self.wait_for_packets()

@@ -22,7 +22,10 @@ class ConfigReaderTest : public testing::Test {
     EXPECT_TRUE(server_.AddDatabase(std::make_unique<Database>(VswitchSchema()), nullptr).ok());
     EXPECT_TRUE(server_.SetRemotes({"punix:" + path}).ok());
     client_ = std::make_unique<OvsdbClient>(loop_, OvsdbClientOptions{.remotes = {"unix:" + path}});
-    client_->OnChange([this] { loop_.Stop(); });
+    client_->OnChange([this] {
+      if (!replicated_) loop_.Stop();
+      replicated_ = true;
+    });
     RunLoop();
   }
 
@@ -35,11 +38,12 @@ class ConfigReaderTest : public testing::Test {
     loop_.Run();
   }
 
-  // Commits the operations, a JSON array, and waits for the replica.
+  // Commits the operations, a JSON array. The reply comes behind the update of the replica.
   void Transact(std::string_view operations) {
     absl::StatusOr<Json> parsed = ParseJson(operations);
     ASSERT_TRUE(parsed.ok()) << parsed.status();
-    client_->Transact(*parsed, [](const absl::StatusOr<Json>& results) {
+    client_->Transact(*parsed, [this](const absl::StatusOr<Json>& results) {
+      loop_.Stop();
       ASSERT_TRUE(results.ok()) << results.status();
       EXPECT_TRUE(TransactionError(*results).ok()) << TransactionError(*results);
     });
@@ -62,6 +66,7 @@ class ConfigReaderTest : public testing::Test {
   SwitchConfig Config() { return ReadSwitchConfig(Root()); }
   const PortConfigRow& FirstPort(const SwitchConfig& config) { return config.bridges.at(0).ports.at(0); }
 
+  bool replicated_ = false;
   EventLoop loop_;
   OvsdbServer server_{loop_};
   std::unique_ptr<OvsdbClient> client_;
@@ -185,6 +190,27 @@ TEST_F(ConfigReaderTest, ReadsAnInterface) {
   EXPECT_EQ(interface.mac, (MacAddress{2, 0, 0, 0, 0, 1}));
   EXPECT_EQ(interface.policing.rate_kbps, 1000u);
   EXPECT_EQ(interface.policing.rate_kpkts, 5u);
+}
+
+TEST_F(ConfigReaderTest, AnInterfaceKeepsTheNumberItHadUnlessAnotherAsksForIt) {
+  MakeBridge("", "", "", R"("ofport":12)");
+  SwitchConfig config = Config();
+  EXPECT_EQ(FirstPort(config).interfaces.at(0).ofport_request, 12);
+  Transact(R"([{"op":"insert","table":"Interface","row":{"name":"p1","ofport_request":12},"uuid-name":"i"},
+      {"op":"insert","table":"Port","row":{"name":"p1","interfaces":["named-uuid","i"]},"uuid-name":"p"},
+      {"op":"mutate","table":"Bridge","where":[],"mutations":[["ports","insert",["named-uuid","p"]]]}])");
+  config = Config();
+  for (const PortConfigRow& port : config.bridges.at(0).ports) {
+    if (port.name == "br0") continue;
+    EXPECT_EQ(port.interfaces.at(0).ofport_request, port.name == "p1" ? std::optional<uint16_t>(12) : std::nullopt);
+  }
+}
+
+TEST_F(ConfigReaderTest, OptionsThatTheTypeDoesNotHaveAreLeftOut) {
+  MakeBridge("", "", "",
+             R"("type":"internal","options":["map",[["foo","bar"],["n_rxq","2"],["rx-socket-buffer","1"]]])");
+  SwitchConfig config = Config();
+  EXPECT_THAT(FirstPort(config).interfaces.at(0).options, ElementsAre(testing::Pair("n_rxq", "2")));
 }
 
 TEST_F(ConfigReaderTest, ReadsAMirror) {
