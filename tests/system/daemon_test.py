@@ -23,7 +23,7 @@ class DaemonCase(unittest.TestCase):
         self.pid_file = os.path.join(self.rundir, "ovs-vswitchd.pid")
         self.log = os.path.join(self.rundir, "ovs-vswitchd.log")
         self.env = dict(os.environ, OVS_RUNDIR=self.rundir, OVS_LOGDIR=self.rundir,
-                        OVS_DBDIR=self.rundir)  # fmt: skip
+                        OVS_DBDIR=os.path.join(self.lab.scratch, "db"))  # fmt: skip
         self.lab.defer(self.kill_daemon)
 
     def kill_daemon(self):
@@ -272,7 +272,7 @@ class Clients(DaemonCase):
     def test_bad_command_lines(self):
         for name, arguments, reason in (
             ("vswitchd", ("--user=nobody",), "--user=nobody"),
-            ("vswitchd", ("unix:/x/db.sock",), "unix:/x/db.sock"),
+            ("vswitchd", ("punix:/x/db.sock",), "punix:/x/db.sock"),
             ("vswitchd", ("--nosuch",), "--nosuch"),
             ("vswitchd", ("-vnosuch",), "nosuch"),
             ("appctl", ("--nosuch", "version"), "--nosuch"),
