@@ -3,10 +3,15 @@
 
 namespace sluice {
 
+struct FlowStats;
+
 // Destroyed with its flow, after a grace period, in any thread.
 class FlowData {
  public:
   virtual ~FlowData() = default;
+
+  // The flow is about to be destroyed, however it was removed; `last` is final: no thread counts any more. Same thread.
+  virtual void OnGone(const FlowStats& last) = 0;
 };
 
 }  // namespace sluice

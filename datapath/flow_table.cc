@@ -28,6 +28,7 @@ DpFlow::DpFlow(const Ufid& ufid, const Match& match, ActionList actions, size_t 
 }
 
 DpFlow::~DpFlow() {
+  if (data_ != nullptr) data_->OnGone(TotalStats());
   delete offloaded_.Load();
   for (FlowStats* stats : *stats_.Load()) delete stats;
   delete stats_.Load();

@@ -39,6 +39,8 @@ class FlowRecord final : public FlowData {
 
   // Pushes the effects of what the flow did since the last call.
   void Push(const FlowStats& stats);
+  // What threads did between the last call and the flow's end.
+  void OnGone(const FlowStats& last) override { Push(last); }
   // When the flow was used last, or made.
   uint64_t LastUse(const FlowStats& stats) const;
 

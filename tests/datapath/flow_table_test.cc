@@ -90,21 +90,29 @@ TEST_F(FlowTableTest, RemovesManyAtOnceAndForgetsThemOnce) {
 
 TEST_F(FlowTableTest, DataLivesAndDiesWithItsFlow) {
   struct Data : FlowData {
-    explicit Data(std::atomic<int>& count) : alive(count) { ++alive; }
+    Data(std::atomic<int>& count, std::atomic<uint64_t>& last) : alive(count), packets(last) { ++alive; }
     ~Data() override { --alive; }
+    void OnGone(const FlowStats& last) override { packets = last.packets; }
     std::atomic<int>& alive;
+    std::atomic<uint64_t>& packets;
   };
   std::atomic<int> alive{0};
+  std::atomic<uint64_t> packets{0};
   Match match = MakeMatch(1, 1, UINT32_MAX);
-  ASSERT_TRUE(table_.Insert(match, Output(1), FlowTable::MakeUfid(match), std::make_unique<Data>(alive)).ok());
-  EXPECT_FALSE(table_.Insert(match, Output(1), FlowTable::MakeUfid(match), std::make_unique<Data>(alive)).ok());
+  ASSERT_TRUE(table_.Insert(match, Output(1), FlowTable::MakeUfid(match), std::make_unique<Data>(alive, packets)).ok());
+  EXPECT_FALSE(
+      table_.Insert(match, Output(1), FlowTable::MakeUfid(match), std::make_unique<Data>(alive, packets)).ok());
   EXPECT_EQ(alive, 1);
+  DpFlow* flow = table_.Lookup(MakeKey(1, 1, 0), 0);
   ASSERT_TRUE(table_.Remove(match).ok());
+  // A thread that found the flow before counts for a moment longer.
+  flow->stats(0).packets += 7;
   {
     RcuOffline offline;
     RcuBarrier();
   }
   EXPECT_EQ(alive, 0);
+  EXPECT_EQ(packets, 7u);
 }
 
 TEST_F(FlowTableTest, FindsTheFlowWhoseMaskedFieldsAgree) {

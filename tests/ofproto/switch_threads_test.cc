@@ -119,6 +119,7 @@ TEST_F(SwitchThreadsTest, NothingIsLostOfWhatFlowsDidBesides) {
   StopTraffic();
   // Flows have gone by then, and all that they did has been counted.
   EXPECT_TRUE(WaitFor([&] { return FlowCount() == 0; }));
+  RcuBarrier();
   auto mirrored = switch_->mirror_statistics("br0", "m");
   auto sent = switch_->interface_statistics("c").values;
   EXPECT_GT(sent["tx_packets"], 0);
