@@ -153,6 +153,9 @@ class Peer:
         rename = lambda text: UUID.sub(lambda m: names.get(m[0], "a-uuid"), text)
         sort_set = lambda m: "[" + ", ".join(sorted(m[1].split(", "))) + "]"
         stdout = re.sub(rf"\[({UUID.pattern}(?:, {UUID.pattern})*)\]", sort_set, rename(done.stdout))
+        # --data=bare has neither brackets nor commas.
+        stdout = re.sub(rf"{UUID.pattern}(?: {UUID.pattern})+",
+                        lambda m: " ".join(sorted(m[0].split(" "))), stdout)  # fmt: skip
         # In HTML a UUID is also a link's text, cut short.
         stdout = re.sub(rf'({UUID.pattern})">[0-9a-f]{{8}}</a>', r'\1">\1</a>', stdout)
         stderr = LOG_LINE.sub("LOG ", rename(done.stderr)).replace("ovs-vsctl:", "vsctl:")
