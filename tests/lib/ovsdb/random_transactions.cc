@@ -34,7 +34,8 @@ Json RandomTransactions::Set(size_t max, Json (RandomTransactions::*make)()) {
 Json RandomTransactions::Value(const std::string& column) {
   auto map = [&](size_t max, Json (RandomTransactions::*key)(), Json (RandomTransactions::*value)()) {
     Json pairs = Json::array();
-    for (const Json& element : Set(max, key)[1]) pairs.push_back(Json::array({element, (this->*value)()}));
+    const Json keys = Set(max, key);
+    for (const Json& element : keys[1]) pairs.push_back(Json::array({element, (this->*value)()}));
     return Json::array({"map", pairs});
   };
   if (OneIn(60)) return Json("nonsense");
