@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "lib/base/status.h"
+#include "lib/flow/mac_text.h"
 #include "netdev/file_descriptor.h"
 #include "netdev/netdev.h"
 
@@ -42,8 +43,7 @@ absl::Status SetLinkMac(const std::string& name, const std::array<uint8_t, 6>& m
   change.ifr_hwaddr.sa_family = ARPHRD_ETHER;
   std::memcpy(change.ifr_hwaddr.sa_data, mac.data(), mac.size());
   return Change(name, SIOCSIFHWADDR, change,
-                fmt::format("{}: setting its address to {:02x}:{:02x}:{:02x}:{:02x}:{:02x}:{:02x}", name, mac[0],
-                            mac[1], mac[2], mac[3], mac[4], mac[5]));
+                fmt::format("{}: setting its address to {}", name, FormatMac(mac)));
 }
 
 absl::Status Netdev::SetMtu(uint32_t mtu) {

@@ -27,7 +27,7 @@ absl::StatusOr<PortOptions> ParsePortOptions(std::string_view port, const Netdev
       }
       parsed.rx_gro = value == "true";
     } else if (std::find(more.begin(), more.end(), key) == more.end()) {
-      std::vector<std::string_view> known = {"n_rxq", "rx-gro"};
+      std::vector<std::string_view> known(std::begin(kCommonPortOptions), std::end(kCommonPortOptions));
       known.insert(known.end(), more.begin(), more.end());
       return InvalidArgument("port {}: unknown option \"{}\": known are {}", port, key, fmt::join(known, ", "));
     }

@@ -4,7 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/base/status.h"
-#include "ofproto/address_text.h"
+#include "lib/flow/mac_text.h"
+#include "ofproto/ofport_text.h"
 #include "ofproto/commands.h"
 
 namespace sluice {

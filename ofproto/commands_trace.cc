@@ -6,7 +6,7 @@
 
 #include "datapath/command_line.h"
 #include "lib/base/status.h"
-#include "ofproto/address_text.h"
+#include "ofproto/ofport_text.h"
 #include "ofproto/commands.h"
 #include "ofproto/trace_flow.h"
 #include "ofproto/xlate/xlate.h"

@@ -10,7 +10,7 @@
 
 #include "lib/base/status.h"
 #include "lib/packet/headers.h"
-#include "ofproto/address_text.h"
+#include "lib/flow/mac_text.h"
 
 namespace sluice {
 namespace {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "lib/base/log.h"
-#include "ofproto/address_text.h"
+#include "lib/flow/mac_text.h"
 
 namespace sluice {
 namespace {

@@ -2,7 +2,8 @@
 #include <fmt/format.h>
 
 #include "lib/base/log.h"
-#include "ofproto/address_text.h"
+#include "lib/flow/mac_text.h"
+#include "netdev/port_options.h"
 #include "vswitchd/config_reader.h"
 
 namespace sluice {
@@ -57,13 +58,6 @@ uint64_t Rate(const RowReader& interface, std::string_view column) {
   return static_cast<uint64_t>(std::max<int64_t>(0, interface.Integer(column).value_or(0)));
 }
 
-// Options that a device of that type reads; others are left out, as a row that works with Open vSwitch goes on working.
-bool IsDeviceOption(std::string_view type, std::string_view key) {
-  if (key == "n_rxq" || key == "rx-gro") return true;
-  if (type == "dummy") return key == "pcap" || key == "rxq_pcap" || key == "tx_pcap";
-  return (type.empty() || type == "system") && (key == "rx-socket-buffer" || key == "tx-socket-buffer");
-}
-
 }  // namespace
 
 PortConfigRow ReadPort(const RowReader& row, const std::string& bridge_name) {
@@ -91,9 +85,10 @@ InterfaceConfig ReadInterface(const RowReader& row, bool is_local) {
     if (key == nullptr || value == nullptr) continue;
     if (*key == "peer") {
       interface.patch_peer = *value;
-    } else if (IsDeviceOption(interface.type, *key)) {
+    } else if (HasPortOption(interface.type, *key)) {
       interface.options[*key] = *value;
     } else if (interface.type != "patch") {
+      // Left out, as a row that works with Open vSwitch goes on working.
       SLUICE_LOG_RATE_LIMITED(log_module, kWarn, 10,
                               "interface {}: options:{} is not an option of type \"{}\": ignored", interface.name, *key,
                               interface.type);

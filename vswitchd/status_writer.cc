@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "lib/flow/mac_text.h"
 #include "lib/io/version.h"
-#include "ofproto/address_text.h"
 #include "vswitchd/config_reader.h"
 #include "vswitchd/system_statistics.h"
 
@@ -133,9 +133,11 @@ void StatusWriter::WriteConstants(const RowReader& root, TransactionBuilder& tra
   RowUpdate update("Open_vSwitch", root, transaction);
   update.Set("ovs_version", Text(std::string(kVersion)));
   update.Set("db_version", Text(client_.schema()->version));
-  auto [type, version] = SystemName();
-  if (root.Column("system_type").empty()) update.Set("system_type", Text(type));
-  if (root.Column("system_version").empty()) update.Set("system_version", Text(version));
+  if (root.Column("system_type").empty() || root.Column("system_version").empty()) {
+    auto [type, version] = SystemName();
+    if (root.Column("system_type").empty()) update.Set("system_type", Text(type));
+    if (root.Column("system_version").empty()) update.Set("system_version", Text(version));
+  }
   update.Set("iface_types", SetOf(Switch::InterfaceTypes()));
   update.Set("datapath_types", SetOf({"netdev", "system"}));
   update.Set("dpdk_initialized", Datum::Scalar(false));

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "lib/base/status.h"
+#include "lib/flow/mac_text.h"
 
 namespace sluice {
 namespace {
@@ -144,8 +145,7 @@ std::string FormatAddress(const FieldText& field, const uint8_t* bytes) {
   char text[INET6_ADDRSTRLEN];
   if (field.kind == Kind::kIpv4) return inet_ntop(AF_INET, bytes, text, sizeof text);
   if (field.kind == Kind::kIpv6) return inet_ntop(AF_INET6, bytes, text, sizeof text);
-  return fmt::format("{:02x}:{:02x}:{:02x}:{:02x}:{:02x}:{:02x}", bytes[0], bytes[1], bytes[2], bytes[3], bytes[4],
-                     bytes[5]);
+  return FormatMac({bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5]});
 }
 
 std::string_view AddressExample(Kind kind) {

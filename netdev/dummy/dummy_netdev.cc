@@ -14,8 +14,6 @@
 namespace sluice {
 namespace {
 
-constexpr std::string_view kCaptureOptions[] = {"pcap", "rxq_pcap", "tx_pcap"};
-
 // As a kernel port with everything on.
 EgressCaps DefaultCaps() {
   return {.mtu = 1500,
@@ -173,10 +171,10 @@ DummyNetdev::~DummyNetdev() {
 }
 
 absl::Status DummyNetdev::SetOptions(const NetdevOptions& options) {
-  auto parsed = ParsePortOptions(name_, options, {}, kCaptureOptions);
+  auto parsed = ParsePortOptions(name_, options, {}, kDummyOptions);
   if (!parsed.ok()) return parsed.status();
   std::map<std::string, std::shared_ptr<PcapWriter>> captures;
-  for (std::string_view option : kCaptureOptions) {
+  for (std::string_view option : kDummyOptions) {
     auto wanted = options.find(std::string(option));
     if (wanted == options.end()) continue;
     auto old = options_.find(wanted->first);

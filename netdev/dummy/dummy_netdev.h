@@ -20,6 +20,9 @@
 
 namespace sluice {
 
+// Besides those of every port.
+inline constexpr std::string_view kDummyOptions[] = {"pcap", "rxq_pcap", "tx_pcap"};
+
 class DummyRxq;
 
 class DummyNetdev final : public Netdev {

@@ -10,8 +10,8 @@ namespace {
 
 constexpr uint32_t kLeastBuffer = 64 << 10;
 constexpr uint32_t kLargestBuffer = 1 << 30;
-constexpr std::string_view kRxBuffer = "rx-socket-buffer";
-constexpr std::string_view kTxBuffer = "tx-socket-buffer";
+constexpr std::string_view kRxBuffer = kSystemOptions[0];
+constexpr std::string_view kTxBuffer = kSystemOptions[1];
 
 absl::Status ReadBuffer(const std::string& port, std::string_view option, const NetdevOptions& options,
                         uint32_t& bytes) {
@@ -31,7 +31,7 @@ absl::Status ReadBuffer(const std::string& port, std::string_view option, const 
 
 absl::StatusOr<SystemOptions> SystemOptions::Parse(const std::string& port, const NetdevOptions& options) {
   SystemOptions result;
-  auto common = ParsePortOptions(port, options, result.port, {kRxBuffer, kTxBuffer});
+  auto common = ParsePortOptions(port, options, result.port, kSystemOptions);
   if (!common.ok()) return common.status();
   result.port = *common;
   SLUICE_RETURN_IF_ERROR(ReadBuffer(port, kRxBuffer, options, result.rx_socket_buffer));

@@ -10,6 +10,9 @@
 
 namespace sluice {
 
+// Besides those of every port.
+inline constexpr std::string_view kSystemOptions[] = {"rx-socket-buffer", "tx-socket-buffer"};
+
 struct SystemOptions {
   PortOptions port{.n_rxq = 1, .rx_gro = true};
   uint32_t rx_socket_buffer = 32 << 20;  // bytes of kernel memory that may wait in each receive queue

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "lib/base/log.h"
+#include "lib/flow/mac_text.h"
 
 namespace sluice {
 namespace {
@@ -66,10 +67,6 @@ std::string WhyRefused(const XBundle& bundle, uint16_t id) {
 }
 
 }  // namespace
-
-std::string FormatMacAddress(const MacAddress& mac) {
-  return fmt::format("{:02x}:{:02x}:{:02x}:{:02x}:{:02x}:{:02x}", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
-}
 
 Translator::Translator(const XlateIn& in)
     : in_(in), key_(in.key), looked_at_(out_.wildcards), composer_(ArrivingTags(), out_.actions, looked_at_) {}
@@ -216,7 +213,7 @@ void Translator::LearnSource(Pass& pass, uint16_t vlan) {
   bool gratuitous_arp = IsGratuitousArp();
   bool is_bond = bundle.ports.size() > 1;
   if (in_.learn && pass.bridge.macs->Learn(vlan, key_.eth_src, bundle.id, gratuitous_arp, in_.now, is_bond)) {
-    Note(pass, "learned that {} is on port {} in VLAN {}", FormatMacAddress(key_.eth_src), bundle.name, vlan);
+    Note(pass, "learned that {} is on port {} in VLAN {}", FormatMac(key_.eth_src), bundle.name, vlan);
   }
   out_.effects.push_back({.kind = XlateEffect::Kind::kLearn,
                           .macs = pass.bridge.macs,

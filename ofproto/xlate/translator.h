@@ -93,6 +93,4 @@ class Translator {
   bool failed_ = false;
 };
 
-std::string FormatMacAddress(const MacAddress& mac);
-
 }  // namespace sluice

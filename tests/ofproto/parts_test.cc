@@ -4,7 +4,8 @@
 
 #include "lib/flow/flow_text.h"
 #include "ofproto/actions_equal.h"
-#include "ofproto/address_text.h"
+#include "lib/flow/mac_text.h"
+#include "ofproto/ofport_text.h"
 #include "ofproto/flow_limit.h"
 #include "ofproto/ofports.h"
 #include "ofproto/trace_flow.h"

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "lib/io/daemon.h"
-#include "tests/lib/io/scratch.h"
+#include "tests/testing/scratch.h"
 
 namespace sluice {
 namespace {

@@ -8,7 +8,7 @@
 #include <functional>
 
 #include "lib/io/daemon.h"
-#include "tests/lib/io/scratch.h"
+#include "tests/testing/scratch.h"
 
 namespace sluice {
 namespace {

@@ -15,7 +15,7 @@
 #include "lib/base/log.h"
 #include "lib/io/event_loop.h"
 #include "lib/io/stream.h"
-#include "tests/lib/io/scratch.h"
+#include "tests/testing/scratch.h"
 
 namespace sluice {
 

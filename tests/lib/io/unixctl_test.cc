@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "lib/io/json_splitter.h"
-#include "tests/lib/io/scratch.h"
+#include "tests/testing/scratch.h"
 
 namespace sluice {
 namespace {

@@ -9,6 +9,7 @@
 #include "tests/lib/ovsdb/ovsdb_tool.h"
 #include "tests/lib/ovsdb/random_transactions.h"
 #include "tests/lib/ovsdb/test_database.h"
+#include "tests/testing/scratch.h"
 
 namespace sluice {
 namespace {
@@ -64,10 +65,10 @@ std::string UnboundedSchemaText() {
 // Debian's database and ours, in files.
 class Pair {
  public:
-  explicit Pair(const TemporaryDirectory& directory)
-      : schema_text_(UnboundedSchemaText()), theirs_(directory / "theirs.db"), ours_(directory / "ours.db") {
-    WriteFile(directory / "t.ovsschema", schema_text_);
-    schema_path_ = directory / "t.ovsschema";
+  explicit Pair(const Scratch& directory)
+      : schema_text_(UnboundedSchemaText()), theirs_(directory.File("theirs.db")), ours_(directory.File("ours.db")) {
+    WriteFile(directory.File("t.ovsschema"), schema_text_);
+    schema_path_ = directory.File("t.ovsschema");
     Reset();
   }
 
@@ -129,7 +130,7 @@ TEST(OvsdbDifferentialTest, ResultsAndRowsAreThoseOfOvsdbTool) {
   constexpr int kTransactions = 200;
   uint64_t seed = Seed();
   std::printf("OVSDB_SEED=%llu\n", static_cast<unsigned long long>(seed));
-  TemporaryDirectory directory;
+  Scratch directory;
   Pair pair(directory);
   RandomTransactions transactions(seed);
   int errors = 0;

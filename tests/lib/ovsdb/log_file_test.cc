@@ -12,6 +12,7 @@
 #include "lib/ovsdb/log_record.h"
 #include "tests/lib/ovsdb/ovsdb_tool.h"
 #include "tests/lib/ovsdb/test_database.h"
+#include "tests/testing/scratch.h"
 
 namespace sluice {
 namespace {
@@ -41,7 +42,7 @@ constexpr const char* kTransactions[] = {
 
 class LogFileTest : public testing::Test {
  protected:
-  LogFileTest() : path_(directory_ / "conf.db") {}
+  LogFileTest() : path_(directory_.File("conf.db")) {}
 
   absl::Status TryOpen() {
     opened_ = {};
@@ -72,7 +73,7 @@ class LogFileTest : public testing::Test {
     return dump;
   }
 
-  TemporaryDirectory directory_;
+  Scratch directory_;
   std::string path_;
   LogFile::Opened opened_;
 };
@@ -82,8 +83,8 @@ TEST_F(LogFileTest, IsCreatedAsOvsdbToolExpectsIt) {
   EXPECT_EQ(opened_.repaired, "");
   EXPECT_EQ(OvsdbTool({"db-name", path_}), "T\n");
   EXPECT_EQ(OvsdbTool({"db-version", path_}), "1.0.0\n");
-  WriteFile(directory_ / "t.ovsschema", TestSchemaText());
-  EXPECT_EQ(OvsdbTool({"needs-conversion", path_, directory_ / "t.ovsschema"}), "no\n");
+  WriteFile(directory_.File("t.ovsschema"), TestSchemaText());
+  EXPECT_EQ(OvsdbTool({"needs-conversion", path_, directory_.File("t.ovsschema")}), "no\n");
   EXPECT_EQ(ReadFile(path_ + ".tmp"), "");
 }
 
@@ -129,8 +130,8 @@ TEST_F(LogFileTest, OvsdbToolReadsWhereDifferencesAreLargerThanTheirColumns) {
 }
 
 TEST_F(LogFileTest, OursReadsWhatOvsdbToolWrote) {
-  WriteFile(directory_ / "t.ovsschema", TestSchemaText());
-  ASSERT_EQ(OvsdbTool({"create", path_, directory_ / "t.ovsschema"}), "");
+  WriteFile(directory_.File("t.ovsschema"), TestSchemaText());
+  ASSERT_EQ(OvsdbTool({"create", path_, directory_.File("t.ovsschema")}), "");
   for (const char* operations : kTransactions) {
     ASSERT_THAT(OvsdbTool({"transact", path_, fmt::format("[\"T\",{}]", operations)}),
                 testing::Not(HasSubstr("error")));
@@ -241,9 +242,9 @@ TEST_F(LogFileTest, WhatIsNoneOfItsIsLeftAsItIs) {
     EXPECT_THAT(Message(status), HasSubstr(path_));
     EXPECT_EQ(ReadFile(path_), c.data);
   }
-  path_ = directory_ / "missing/conf.db";
+  path_ = directory_.File("missing/conf.db");
   EXPECT_THAT(Message(TryOpen()), HasSubstr("No such file or directory"));
-  path_ = directory_ / "";
+  path_ = directory_.File("");
   EXPECT_FALSE(TryOpen().ok());
 }
 
@@ -261,7 +262,7 @@ TEST_F(LogFileTest, IsLockedAgainstOthers) {
 }
 
 TEST_F(LogFileTest, IsFoundThroughASymbolicLink) {
-  std::string link = directory_ / "link.db";
+  std::string link = directory_.File("link.db");
   ASSERT_EQ(symlink(path_.c_str(), link.c_str()), 0);
   std::string real = path_;
   path_ = link;
@@ -389,12 +390,12 @@ TEST_F(LogFileTest, ChangesOfEphemeralColumnsAloneWriteNothing) {
 }
 
 TEST_F(LogFileTest, AnOlderSchemaIsConverted) {
-  WriteFile(directory_ / "old.ovsschema", R"({"name":"T","version":"0.9.10","tables":{
+  WriteFile(directory_.File("old.ovsschema"), R"({"name":"T","version":"0.9.10","tables":{
     "gone":{"isRoot":true,"columns":{"kid":{"type":{"key":{"type":"uuid","refTable":"kid"}}}}},
     "root":{"isRoot":true,"columns":{"name":{"type":"string"},"dropped":{"type":"integer"},
       "kids":{"type":{"key":{"type":"uuid","refTable":"kid"},"min":0,"max":"unlimited"}}}},
     "kid":{"columns":{"name":{"type":"string"},"r":{"type":"integer"}}}}})");
-  ASSERT_EQ(OvsdbTool({"create", path_, directory_ / "old.ovsschema"}), "");
+  ASSERT_EQ(OvsdbTool({"create", path_, directory_.File("old.ovsschema")}), "");
   OvsdbTool({"transact", path_,
              R"(["T",{"op":"insert","table":"kid","uuid-name":"a","row":{"name":"a","r":3}},
                  {"op":"insert","table":"kid","uuid-name":"b","row":{"name":"b"}},
@@ -415,17 +416,17 @@ TEST_F(LogFileTest, AnOlderSchemaIsConverted) {
 }
 
 TEST_F(LogFileTest, ANewerSchemaIsKept) {
-  WriteFile(directory_ / "new.ovsschema",
+  WriteFile(directory_.File("new.ovsschema"),
             R"({"name":"T","version":"1.0.10","tables":{"other":{"columns":{"name":{"type":"string"}}}}})");
-  ASSERT_EQ(OvsdbTool({"create", path_, directory_ / "new.ovsschema"}), "");
+  ASSERT_EQ(OvsdbTool({"create", path_, directory_.File("new.ovsschema")}), "");
   Open();
   EXPECT_EQ(opened_.converted, "");
   EXPECT_EQ(opened_.database->schema().version, "1.0.10");
 }
 
 TEST(VswitchFileTest, IsThatOfDebiansSwitch) {
-  TemporaryDirectory directory;
-  std::string path = directory / "conf.db";
+  Scratch directory;
+  std::string path = directory.File("conf.db");
   ASSERT_TRUE(LogFile::Open(path, VswitchSchema()).ok());
   EXPECT_EQ(OvsdbTool({"db-cksum", path}), "3012963480 26720\n");
   ASSERT_TRUE(std::filesystem::exists("/usr/share/openvswitch/vswitch.ovsschema"));

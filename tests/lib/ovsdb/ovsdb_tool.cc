@@ -15,16 +15,6 @@
 
 namespace sluice {
 
-TemporaryDirectory::TemporaryDirectory() {
-  std::string name = (std::filesystem::temp_directory_path() / "ovsdb_test_XXXXXX").string();
-  path_ = mkdtemp(name.data());
-}
-
-TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 void WriteFile(const std::string& path, std::string_view data) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << data;
 }

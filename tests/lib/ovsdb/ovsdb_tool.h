@@ -8,20 +8,6 @@
 
 namespace sluice {
 
-// A directory of its own, removed with everything in it.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory();
-  ~TemporaryDirectory();
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  std::string operator/(std::string_view name) const { return path_ + "/" + std::string(name); }
-
- private:
-  std::string path_;
-};
-
 void WriteFile(const std::string& path, std::string_view data);
 std::string ReadFile(const std::string& path);
 

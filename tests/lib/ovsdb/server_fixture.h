@@ -11,7 +11,7 @@
 
 #include "lib/ovsdb/jsonrpc.h"
 #include "lib/ovsdb/server.h"
-#include "tests/lib/io/scratch.h"
+#include "tests/testing/scratch.h"
 
 namespace sluice {
 

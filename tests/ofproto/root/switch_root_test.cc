@@ -10,7 +10,7 @@
 #include "lib/base/rcu.h"
 #include "netdev/link_monitor.h"
 #include "netdev/link_query.h"
-#include "ofproto/address_text.h"
+#include "lib/flow/mac_text.h"
 #include "ofproto/switch.h"
 #include "tests/netdev/root/veth.h"
 

@@ -1,7 +1,6 @@
-// Small texts of OpenFlow: hardware addresses and port numbers.
+// The text of hardware addresses: "xx:xx:xx:xx:xx:xx".
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,10 +10,7 @@
 namespace sluice {
 
 std::string FormatMac(const MacAddress& mac);
-// "xx:xx:xx:xx:xx:xx"; nothing if it is anything else.
+// Either case; nothing if the text is anything else.
 std::optional<MacAddress> ParseMac(std::string_view text);
-
-// "LOCAL" or the number.
-std::string OfportText(uint16_t ofport);
 
 }  // namespace sluice

@@ -11,7 +11,7 @@ namespace sluice {
 class Scratch {
  public:
   Scratch() {
-    std::string name = (std::filesystem::temp_directory_path() / "io_test.XXXXXX").string();
+    std::string name = (std::filesystem::temp_directory_path() / "sluice_test.XXXXXX").string();
     path_ = mkdtemp(name.data());
   }
   ~Scratch() { std::filesystem::remove_all(path_); }

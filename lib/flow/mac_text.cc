@@ -1,8 +1,6 @@
-#include "ofproto/address_text.h"
+#include "lib/flow/mac_text.h"
 
 #include <fmt/format.h>
-
-#include "ofproto/switch.h"
 
 namespace sluice {
 namespace {
@@ -31,7 +29,5 @@ std::optional<MacAddress> ParseMac(std::string_view text) {
   }
   return mac;
 }
-
-std::string OfportText(uint16_t ofport) { return ofport == kOfportLocal ? "LOCAL" : std::to_string(ofport); }
 
 }  // namespace sluice
