@@ -113,6 +113,11 @@ class Generator:
 
     def line(self):
         commands = [self._command() for _ in range(self._random.choice([1, 1, 1, 2, 3]))]
+        # After either of these Debian's shows the port as it was, or aborts: whatever reads it is left out.
+        for number, command in enumerate(commands):
+            if {"add-bond-iface", "del-bond-iface"} & set(command):
+                commands = commands[: number + 1]
+                break
         words = list(self._pick(FORMATS))
         for number, command in enumerate(commands):
             words += ["--"] * (number > 0 or self._random.random() < 0.9) + command

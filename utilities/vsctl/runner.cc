@@ -69,12 +69,11 @@ absl::StatusOr<Outcome> RunCommands(const CommandLine& line, Transaction& transa
 
 std::string FormatOutput(const Outcome& outcome, const Options& options, const std::map<Uuid, Uuid>& inserted) {
   std::string text;
-  bool no_table_yet = true;
+  bool first_table = true;
   for (const Outcome::Result& result : outcome.results) {
     if (result.table) {
-      const std::string table = result.table->Format(options.style, no_table_yet);
-      no_table_yet = no_table_yet && table.empty();
-      text += table;
+      text += result.table->Format(options.style, first_table);
+      first_table = false;
       continue;
     }
     std::string output = result.output;

@@ -284,7 +284,7 @@ std::string Table::Format(const TableStyle& style, bool first) const {
     case TableStyle::Format::kTable:
       return (first ? "" : "\n") + FormatTable(style);
     case TableStyle::Format::kList:
-      return (first || rows_.empty() ? "" : "\n") + FormatList(style);
+      return (first ? "" : "\n") + FormatList(style);
     case TableStyle::Format::kHtml:
       return FormatHtml(style);
     case TableStyle::Format::kCsv:
