@@ -69,6 +69,9 @@ set bridge br0 protocols=OpenFlow10,OpenFlow12,OpenFlow13
 set Open_vSwitch . other_config:userspace-tso-enable=true
 wait-until bridge br0 -- get bridge br0 datapath_id
 find bridge flood-vlans{<=}1,2
+set Bridge br0 external-ids:long="a value of more than forty characters in one column"
+--max-column-width=40 -f table --columns=name,external_ids,stp_enable list Bridge
+--max-column-width=9 -f table --columns=name,external_ids,stp_enable list Bridge
 comment any words
 show
 emer-reset
@@ -102,7 +105,7 @@ CONDITIONS = ["tag=7", "tag!=7", "tag>5", "tag{=}[]", "name=br0", "name=p1", "ex
               "fail_mode=secure", "protocols{in}OpenFlow10,OpenFlow13", "mtu_request>=1"]  # fmt: skip
 FORMATS = [["--format=table"], ["-f", "csv"], ["-f", "json"], ["-f", "html"], ["-d", "bare"], ["-d", "json"],
            ["--bare"], ["--no-headings", "-f", "table"], ["-f", "json", "--pretty"], ["--oneline"],
-           ["--max-column-width=40", "-f", "table"], []]  # fmt: skip
+           []]  # fmt: skip
 
 
 class Generator:
