@@ -17,7 +17,7 @@ from vsctl_peers import peers
 # Where we say more, or something clearer, on purpose: our message is matched by the first, theirs by the second.
 CLEARER = [
     (r"syntax error at \".*\" expecting \"=\"", r"syntax error at \""),
-    (r"\"add\" operation would put", r"constraint violation"),
+    (r"\"add\" operation would put", r"constraint violation|set must have"),
     (r"escapes are those of JSON", r""),
 ]
 

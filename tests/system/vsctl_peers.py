@@ -16,6 +16,8 @@ from sluice import program
 
 SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+# One that name_rows() has not seen: its row is gone.
+RENAMED = rf"(?:{UUID.pattern}|a-uuid)"
 LOG_LINE = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z\|\d+\|[\w()]+\|\w+\|")
 
 
@@ -113,6 +115,20 @@ def _sorted_tree(lines):
     return sum(sorted(trees), []) if lines else []
 
 
+def _sorted_json(text):
+    """Tables among other lines, their rows sorted."""
+    parts, decoder = [], json.JSONDecoder()
+    while text:
+        if text.startswith("{"):
+            table, end = decoder.raw_decode(text)
+            parts.append(json.dumps({**table, "data": sorted(table["data"], key=json.dumps)}))
+            text = text[end:].lstrip("\n")
+        else:
+            line, _, text = text.partition("\n")
+            parts.append(line)
+    return "\n".join(parts)
+
+
 def _sorted_output(text, arguments):
     if "show" in arguments:
         if "--oneline" in arguments:
@@ -120,13 +136,8 @@ def _sorted_output(text, arguments):
         return "\n".join(_sorted_tree(text.splitlines()))
     if not {"list", "find"} & set(arguments):
         return text
-    if any("json" in word for word in arguments) and text.startswith("{"):
-        tables, decoder = [], json.JSONDecoder()
-        while text.strip().startswith("{"):
-            table, end = decoder.raw_decode(text)
-            tables.append({**table, "data": sorted(table["data"], key=json.dumps)})
-            text = text[end:].lstrip()
-        return json.dumps(tables) + text
+    if any("json" in word for word in arguments) and re.search(r"^{", text, re.MULTILINE):
+        return _sorted_json(text)
     if "--" in arguments[1:]:  # what other commands print would be part of a block
         return "\n".join(sorted(text.splitlines()))
     blocks = ["\n".join(sorted(block.splitlines())) for block in text.strip("\n").split("\n\n")]
@@ -152,9 +163,9 @@ class Peer:
         names = name_rows(before) | name_rows(self._rows)
         rename = lambda text: UUID.sub(lambda m: names.get(m[0], "a-uuid"), text)
         sort_set = lambda m: "[" + ", ".join(sorted(m[1].split(", "))) + "]"
-        stdout = re.sub(rf"\[({UUID.pattern}(?:, {UUID.pattern})*)\]", sort_set, rename(done.stdout))
+        stdout = re.sub(rf"\[({RENAMED}(?:, {RENAMED})*)\]", sort_set, rename(done.stdout))
         # --data=bare has neither brackets nor commas.
-        stdout = re.sub(rf"{UUID.pattern}(?: {UUID.pattern})+",
+        stdout = re.sub(rf"{RENAMED}(?: {RENAMED})+",
                         lambda m: " ".join(sorted(m[0].split(" "))), stdout)  # fmt: skip
         # In HTML a UUID is also a link's text, cut short.
         stdout = re.sub(rf'({UUID.pattern})">[0-9a-f]{{8}}</a>', r'\1">\1</a>', stdout)
