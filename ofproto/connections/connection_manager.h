@@ -16,22 +16,11 @@
 
 #include "lib/io/event_loop.h"
 #include "lib/io/stream.h"
+#include "ofproto/connections/controller_config.h"
 #include "ofproto/connections/of_switch.h"
 #include "ofproto/xlate/packet_in.h"
 
 namespace sluice {
-
-// A Controller row, with defaults filled in (ovs-vswitchd.conf.db(5)).
-struct ControllerConfig {
-  std::string target;
-  bool in_band = true;  // connection_mode
-  std::chrono::milliseconds max_backoff{8000};
-  std::chrono::milliseconds inactivity_probe{5000};  // 0: none
-  bool enable_async_messages = true;
-  uint32_t rate_limit = 0;   // packet-ins a second; 0: no limit
-  uint32_t burst_limit = 0;  // 0: a quarter of the rate
-  bool operator==(const ControllerConfig&) const = default;
-};
 
 struct BridgeConnectionsConfig {
   OfVersions versions = kAllOfVersions;  // Bridge:protocols; default: all
