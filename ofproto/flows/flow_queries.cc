@@ -112,7 +112,11 @@ void FlowTables::Configure(uint8_t number, const FlowTableConfig& config) {
   if (number > kMaxTable) return;
   FlowTransaction transaction(*impl_, {});
   OfTable& table = impl_->tables[number];
+  const bool other_prefixes =
+      config.has_prefixes != table.config.has_prefixes || config.prefixes != table.config.prefixes;
   table.config = config;
+  if (other_prefixes)
+    table.classifier.SetPrefixes(config.has_prefixes ? config.prefixes : Classifier::DefaultPrefixes());
   SetUpEviction(table);
   // A lower limit holds at once for what may go.
   while (table.config.flow_limit.has_value() && table.flow_count > *table.config.flow_limit) {

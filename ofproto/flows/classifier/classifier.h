@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "ofproto/flows/classifier/field_trie.h"
 #include "ofproto/flows/classifier/rule_subtable.h"
 
 namespace sluice {
@@ -28,6 +29,10 @@ class Classifier {
   // Writers
   // ------------------------------------------------------------------------------------------------------------------
 
+  // Which fields have tries of their prefixes, at most 4; those that cannot have one are passed over. Transport ports
+  // have one anyway.
+  static std::vector<FieldId> DefaultPrefixes();
+  void SetPrefixes(const std::vector<FieldId>& fields);
   // The subtable of the mask; nullptr: there is none.
   RuleSubtable* FindSubtable(const MatchMask& mask) const;
   RuleSubtable& FindOrMakeSubtable(const MatchMask& mask);
@@ -54,10 +59,13 @@ class Classifier {
   struct Entry {
     RuleSubtable* subtable;
     int32_t max_rank;
+    std::array<uint8_t, kMaxTries> prefix_lengths;
   };
   struct View {
-    std::vector<Entry> entries;  // by falling rank
+    std::vector<Entry> entries;     // by falling rank
+    std::vector<FieldTrie*> tries;  // at most kMaxTries
   };
+  class TrieChecks;
   struct ByMask {
     using is_transparent = void;
     size_t operator()(const MatchMask& mask) const { return mask.Hash(); }
@@ -74,11 +82,15 @@ class Classifier {
   Rule* ResolveConjunctions(TableVersion version, const OfFlow& flow, OfMask* wildcards, Clauses& clauses,
                             Rule* hard) const;
 
+  void SetPrefixLengths(RuleSubtable& subtable) const;
+  void CountPrefixes(const RuleSubtable& subtable, const Rule& rule, bool added);
+
   RcuPtr<const View> view_;
   absl::flat_hash_set<RuleSubtable*, ByMask, ByMask> subtables_;  // owned
   std::vector<RuleSubtable*> by_age_;                             // the same
   RuleSubtable* last_used_ = nullptr;                             // flow mods come in rows of one form
-  bool changed_ = false;                                          // since Publish()
+  std::vector<std::unique_ptr<FieldTrie>> tries_;
+  bool changed_ = false;  // since Publish()
 };
 
 }  // namespace sluice

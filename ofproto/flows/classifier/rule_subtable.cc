@@ -1,7 +1,6 @@
 #include "ofproto/flows/classifier/rule_subtable.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace sluice {
 namespace {
@@ -11,18 +10,11 @@ constexpr size_t kFirstSlots = 4;
 // The word that says what kind of packet it is.
 constexpr size_t kTypeWord = offsetof(FlowKey, eth_type) / 8;
 
-uint64_t TypeBits() {
+uint64_t TypeBits(bool with_protocol) {
   OfMask mask;
   mask.packet.eth_type = Be16(0xffff);
-  mask.packet.ip_proto = 0xff;
+  if (with_protocol) mask.packet.ip_proto = 0xff;
   return mask.Word(kTypeWord);
-}
-
-// Of the bits that are set the first in memory: of fields in network order the most significant.
-uint64_t FirstBit(uint64_t word) {
-  static_assert(std::endian::native == std::endian::little);
-  const int byte = std::countr_zero(word) / 8 * 8;
-  return std::bit_floor((word >> byte) & 0xff) << byte;
 }
 
 }  // namespace
@@ -34,7 +26,10 @@ RuleSubtable::RuleSubtable(const MatchMask& mask)
     for (size_t i = 0; i < mask.count; ++i) {
       const uint64_t bits = mask.mask[i] & kStageMasks[stage].Word(mask.index[i]);
       if (bits != 0) words_.push_back({bits, mask.index[i], static_cast<uint8_t>(i)});
-      if (mask.index[i] == kTypeWord) prerequisites_ = mask.mask[i] & TypeBits();
+      if (mask.index[i] == kTypeWord) {
+        type_bits_ = mask.mask[i] & TypeBits(/*with_protocol=*/false);
+        type_and_protocol_bits_ = mask.mask[i] & TypeBits(/*with_protocol=*/true);
+      }
     }
     ends_[stage] = words_.size();
     if (words_.size() > first) {
@@ -47,29 +42,16 @@ RuleSubtable::RuleSubtable(const MatchMask& mask)
 
 RuleSubtable::~RuleSubtable() { delete slots_.Load(); }
 
-void RuleSubtable::Unwildcard(size_t words, OfMask* wildcards) const {
-  for (size_t i = 0; i < words; ++i) {
+void RuleSubtable::Unwildcard(size_t begin, size_t end, OfMask* wildcards) const {
+  for (size_t i = begin; i < end; ++i) {
     wildcards->SetWord(words_[i].index, wildcards->Word(words_[i].index) | words_[i].mask);
   }
 }
 
-bool RuleSubtable::ProveOther(const OfFlow& flow, const Rule& only, OfMask* wildcards) const {
-  const StageWord* differs = nullptr;
-  for (const StageWord& word : words_) {
-    const uint64_t difference = (flow.Word(word.index) ^ only.match.value(word.position)) & word.mask;
-    if (difference == 0) continue;
-    if ((difference & wildcards->Word(word.index)) != 0) return true;  // it is known already
-    if (differs == nullptr) differs = &word;
-  }
-  if (differs == nullptr) return false;
-  const size_t i = differs->index;
-  const uint64_t difference = (flow.Word(i) ^ only.match.value(differs->position)) & differs->mask;
-  wildcards->SetWord(i, wildcards->Word(i) | FirstBit(difference));
-  // A bit of a field means something only in packets that have it.
-  if (differs - words_.data() >= static_cast<ptrdiff_t>(ends_[kStageMetadata])) {
-    wildcards->SetWord(kTypeWord, wildcards->Word(kTypeWord) | prerequisites_);
-  }
-  return true;
+void RuleSubtable::UnwildcardPrerequisites(size_t stage, OfMask* wildcards) const {
+  if (stage < kStageL3) return;
+  const uint64_t bits = stage == kStageL4 ? type_and_protocol_bits_ : type_bits_;
+  wildcards->SetWord(kTypeWord, wildcards->Word(kTypeWord) | bits);
 }
 
 Rule* RuleSubtable::Probe(const OfFlow& flow, uint32_t hash) const {

@@ -5,6 +5,7 @@
 // at a time, under the tables' lock, changes slots and lists in place; what it takes out is freed after a grace period.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -20,6 +21,7 @@
 
 namespace sluice {
 
+constexpr size_t kMaxTries = 6;
 constexpr int32_t kNoRank = std::numeric_limits<int32_t>::min();
 
 class RuleSubtable {
@@ -36,13 +38,18 @@ class RuleSubtable {
   // ------------------------------------------------------------------------------------------------------------------
 
   // The first of the rules, of any version, whose match `flow` has; nullptr: none. Sets in `*wildcards` (nullptr: not
-  // wanted) enough bits to prove it to whoever has only those: all of the mask if there is one. `between` is asked
-  // before each stage: false ends the lookup, for it has proved and written down that there is none.
-  template <typename Between>
-  Rule* Lookup(const OfFlow& flow, OfMask* wildcards, Between&& between) const;
+  // wanted) enough bits to prove it to whoever has only those: all of the mask if there is one. `excludes(stage)` is
+  // asked before a stage is looked at: true ends the lookup, for it has proved and written down that there is none.
+  template <typename Excludes>
+  Rule* Lookup(const OfFlow& flow, OfMask* wildcards, Excludes&& excludes) const;
+  // Bits of a field mean something only in packets that have it: what of the mask says so, for fields of the stage.
+  void UnwildcardPrerequisites(size_t stage, OfMask* wildcards) const;
 
   // Writers
   // ------------------------------------------------------------------------------------------------------------------
+
+  // The classifier's note: of each of its tries, how long a prefix of the field the mask has; 0: none.
+  std::array<uint8_t, kMaxTries> prefix_lengths{};
 
   // An upper bound of the ranks of the rules, kNoRank if it is empty. Exact after TightenMaxRank().
   int32_t max_rank() const { return max_rank_; }
@@ -81,9 +88,17 @@ class RuleSubtable {
   // Calls `at_end(stage, hash)` behind each stage that has words; the last gives the hash of all.
   template <typename WordAt, typename AtEnd>
   void HashStages(WordAt&& word_at, AtEnd&& at_end) const;
-  // One bit is enough to prove that a flow has not the only match that there is.
-  bool ProveOther(const OfFlow& flow, const Rule& only, OfMask* wildcards) const;
-  void Unwildcard(size_t words, OfMask* wildcards) const;
+  // With one match only: compares it word by word. Enough to prove that a flow has not this match is one word, best one
+  // that is unwildcarded already.
+  template <typename Excludes>
+  Rule* CompareOnly(const OfFlow& flow, Rule& only, OfMask* wildcards, Excludes&& excludes) const;
+  // The words from `begin` to before `end`, in the order of the stages.
+  void Unwildcard(size_t begin, size_t end, OfMask* wildcards) const;
+  size_t StageOf(size_t word) const {
+    size_t stage = 0;
+    while (word >= ends_[stage]) ++stage;
+    return stage;
+  }
   Rule* Probe(const OfFlow& flow, uint32_t hash) const;
   // The slot of the list with the match of `rule`; nullptr: none.
   std::atomic<uint64_t>* FindSlot(const Rule& rule) const;
@@ -97,7 +112,8 @@ class RuleSubtable {
   std::vector<StageWord> words_;            // by stage
   std::array<size_t, kStageCount> ends_{};  // of each stage's words
   size_t last_stage_ = 0;                   // the last that has words
-  uint64_t prerequisites_ = 0;              // the mask's bits of the Ethernet type and the IP protocol
+  // The mask's bits of the Ethernet type, and of the IP protocol too.
+  uint64_t type_bits_ = 0, type_and_protocol_bits_ = 0;
 
   RcuPtr<Slots> slots_;
   // The only list, if there is one: it is compared, not hashed.
@@ -111,28 +127,45 @@ class RuleSubtable {
   size_t max_rank_count_ = 0;  // rules of that rank; 0: the bound is loose
 };
 
-template <typename Between>
-Rule* RuleSubtable::Lookup(const OfFlow& flow, OfMask* wildcards, Between&& between) const {
-  if (Rule* only = only_.load(std::memory_order_acquire)) {
-    if (wildcards == nullptr) return only->match.Matches(flow) ? only : nullptr;
-    if (ProveOther(flow, *only, wildcards)) return nullptr;
-    Unwildcard(words_.size(), wildcards);
-    return only;
+template <typename Excludes>
+Rule* RuleSubtable::CompareOnly(const OfFlow& flow, Rule& only, OfMask* wildcards, Excludes&& excludes) const {
+  if (wildcards == nullptr) return only.match.Matches(flow) ? &only : nullptr;
+  size_t differs = words_.size();
+  for (size_t i = 0; i < words_.size(); ++i) {
+    const StageWord& word = words_[i];
+    const uint64_t difference = (flow.Word(word.index) ^ only.match.value(word.position)) & word.mask;
+    if (difference == 0) continue;
+    if ((difference & wildcards->Word(word.index)) != 0) return nullptr;  // it is known already
+    differs = std::min(differs, i);
   }
+  if (differs == words_.size()) {
+    Unwildcard(0, words_.size(), wildcards);
+    return &only;
+  }
+  const size_t stage = StageOf(differs);
+  if (excludes(stage)) return nullptr;
+  Unwildcard(differs, differs + 1, wildcards);
+  UnwildcardPrerequisites(stage, wildcards);
+  return nullptr;
+}
+
+template <typename Excludes>
+Rule* RuleSubtable::Lookup(const OfFlow& flow, OfMask* wildcards, Excludes&& excludes) const {
+  if (Rule* only = only_.load(std::memory_order_acquire)) return CompareOnly(flow, *only, wildcards, excludes);
   uint64_t hash = 0;
   size_t i = 0;
   for (size_t stage = 0; stage < last_stage_; ++stage) {
     if (counts_[stage] == nullptr) continue;
-    if (!between(stage)) return nullptr;
+    if (excludes(stage)) return nullptr;
     for (; i < ends_[stage]; ++i) hash = HashAdd(hash, flow.Word(words_[i].index) & words_[i].mask);
     if (!counts_[stage]->Contains(HashFinish(hash))) {
-      if (wildcards != nullptr) Unwildcard(i, wildcards);
+      if (wildcards != nullptr) Unwildcard(0, i, wildcards);
       return nullptr;
     }
   }
-  if (!between(last_stage_)) return nullptr;
+  if (excludes(last_stage_)) return nullptr;
   for (; i < words_.size(); ++i) hash = HashAdd(hash, flow.Word(words_[i].index) & words_[i].mask);
-  if (wildcards != nullptr) Unwildcard(words_.size(), wildcards);
+  if (wildcards != nullptr) Unwildcard(0, words_.size(), wildcards);
   return Probe(flow, HashFinish(hash));
 }
 
