@@ -121,7 +121,8 @@ def _sorted_json(text):
     while text:
         if text.startswith("{"):
             table, end = decoder.raw_decode(text)
-            parts.append(json.dumps({**table, "data": sorted(table["data"], key=json.dumps)}))
+            rows = [[_renamed(cell, {}) for cell in row] for row in table["data"]]
+            parts.append(json.dumps({**table, "data": sorted(rows, key=json.dumps)}))
             text = text[end:].lstrip("\n")
         else:
             line, _, text = text.partition("\n")
@@ -167,8 +168,12 @@ class Peer:
         # --data=bare has neither brackets nor commas.
         stdout = re.sub(rf"{RENAMED}(?: {RENAMED})+",
                         lambda m: " ".join(sorted(m[0].split(" "))), stdout)  # fmt: skip
+        # --data=json: ["set",[["uuid","..."],...]], its quotes doubled in CSV.
+        element = rf'\["+uuid"+,"+{RENAMED}"+\]'
+        stdout = re.sub(rf"{element}(?:,{element})+",
+                        lambda m: ",".join(sorted(re.findall(element, m[0]))), stdout)  # fmt: skip
         # In HTML a UUID is also a link's text, cut short.
-        stdout = re.sub(rf'({UUID.pattern})">[0-9a-f]{{8}}</a>', r'\1">\1</a>', stdout)
+        stdout = re.sub(rf'({RENAMED})">[0-9a-f]{{8}}</a>', r'\1">\1</a>', stdout)
         stderr = LOG_LINE.sub("LOG ", rename(done.stderr)).replace("ovs-vsctl:", "vsctl:")
         # That an error is logged too, and what was warned of before it, is the program's own business.
         if done.returncode != 0:
