@@ -174,6 +174,9 @@ class Peer:
                         lambda m: ",".join(sorted(re.findall(element, m[0]))), stdout)  # fmt: skip
         # In HTML a UUID is also a link's text, cut short.
         stdout = re.sub(rf'({RENAMED})">[0-9a-f]{{8}}</a>', r'\1">\1</a>', stdout)
+        link = rf'<a href="#{RENAMED}">{RENAMED}</a>'
+        stdout = re.sub(rf"{link}(?:, {link})+",
+                        lambda m: ", ".join(sorted(re.findall(link, m[0]))), stdout)  # fmt: skip
         stderr = LOG_LINE.sub("LOG ", rename(done.stderr)).replace("ovs-vsctl:", "vsctl:")
         # That an error is logged too, and what was warned of before it, is the program's own business.
         if done.returncode != 0:
