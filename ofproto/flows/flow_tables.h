@@ -65,7 +65,7 @@ class FlowTables {
   TableVersion version() const;
   // The rule of highest priority in `table` that `version` sees and that matches `flow`; nullptr: none. Bits looked at
   // are set in `*wildcards` (may be nullptr): minimal, by staged lookup, prefix tries and port tries. A conjunctive
-  // match is resolved inside: the flow's conj_id then makes a second search.
+  // match is resolved inside: the flow's conj_id then makes a second search; its bits are not set in `*wildcards`.
   RulePtr Lookup(TableVersion version, uint8_t table, const OfFlow& flow, OfMask* wildcards) const;
   // Counts a lookup of the table for its statistics.
   void CountLookup(uint8_t table, bool matched, uint64_t packets) const;

@@ -96,10 +96,13 @@ Rule* Classifier::Search(TableVersion version, const OfFlow& flow, OfMask* wildc
 }
 
 Rule* Classifier::Lookup(TableVersion version, const OfFlow& flow, OfMask* wildcards) const {
+  const uint32_t conj_id_bits = wildcards != nullptr ? wildcards->conj_id : 0;
   Clauses clauses;
   Rule* best = Search(version, flow, wildcards, &clauses);
-  if (clauses.empty()) return best;
-  return ResolveConjunctions(version, flow, wildcards, clauses, best);
+  if (!clauses.empty()) best = ResolveConjunctions(version, flow, wildcards, clauses, best);
+  // It comes of this search, and of no packet.
+  if (wildcards != nullptr) wildcards->conj_id = conj_id_bits;
+  return best;
 }
 
 // From the highest rank down, those that are whole are tried: a second search with their id, in which clauses do not
@@ -107,7 +110,6 @@ Rule* Classifier::Lookup(TableVersion version, const OfFlow& flow, OfMask* wildc
 Rule* Classifier::ResolveConjunctions(TableVersion version, const OfFlow& flow, OfMask* wildcards, Clauses& clauses,
                                       Rule* hard) const {
   std::sort(clauses.begin(), clauses.end(), [](const Rule* a, const Rule* b) { return a->rank() > b->rank(); });
-  const uint32_t looked_at = wildcards != nullptr ? wildcards->conj_id : 0;
   for (size_t begin = 0, end; begin < clauses.size(); begin = end) {
     const int32_t rank = clauses[begin]->rank();
     if (hard != nullptr && hard->rank() >= rank) break;
@@ -117,8 +119,6 @@ Rule* Classifier::ResolveConjunctions(TableVersion version, const OfFlow& flow, 
       OfFlow second = flow;
       second.conj_id = id;
       Rule* rule = Search(version, second, wildcards, nullptr);
-      // The id came of the search above, not of the packet.
-      if (wildcards != nullptr) wildcards->conj_id = looked_at;
       if (rule != nullptr) return rule;
     }
   }
