@@ -35,8 +35,16 @@ void WriteControl(const OfBundleControl& control, const Form&, WireWriter& out) 
   out.U16(control.flags);
 }
 
-// The message inside must be whole and have the version and transaction id of the one around it; what it is, is looked
-// at when the bundle is carried out.
+bool MayBeBundled(Bytes message) {
+  OfResult<Found> found = FindRow(message);
+  if (!found.ok()) return false;
+  size_t index = found->row->codec.index;
+  return index == internal::IndexOf<FlowMod, OfBody>::value || index == internal::IndexOf<GroupMod, OfBody>::value ||
+         index == internal::IndexOf<OfPortMod, OfBody>::value || index == internal::IndexOf<OfPacketOut, OfBody>::value;
+}
+
+// The message inside must be whole and have the version and transaction id (see DecodeMessage) of the one around it;
+// its body is looked at when the bundle is carried out.
 OfResult<OfBundleAdd> ReadAdd(WireReader& in, const Form& form) {
   OfBundleAdd add;
   add.bundle = in.U32();
@@ -58,6 +66,7 @@ OfResult<OfBundleAdd> ReadAdd(WireReader& in, const Form& form) {
                 static_cast<int>(form.version));
   }
   Bytes message = in.Take(length);
+  if (!MayBeBundled(message)) return Fail(OfError::kBfcMsgUnsup, "message of type {} in a bundle", message[1]);
   add.message.assign(message.begin(), message.end());
   in.Rest();  // properties
   return add;
@@ -76,6 +85,13 @@ OfResult<OfRequestForward> ReadForward(WireReader& in, const Form&) {
   if (length < kOfHeaderSize || length > in.left()) {
     return Fail(OfError::kBfcMsgBadLen, "forwarded request of {} bytes says that it has {}", in.left(), length);
   }
+  // Only these two are decoded, so that forwarded requests do not nest.
+  OfResult<Found> found = FindRow(WireReader(in).Take(length));
+  bool known = found.ok() && (found->row->codec.index == internal::IndexOf<GroupMod, OfBody>::value ||
+                              found->row->codec.index == internal::IndexOf<MeterMod, OfBody>::value);
+  if (!known) return Fail(OfError::kBfcMsgUnsup, "forwarded request that changes neither a group nor a meter");
+  OfResult<OfMessage> inner = DecodeMessage(WireReader(in).Take(length));
+  if (!inner.ok()) return inner.failure();
   Bytes message = in.Take(length);
   in.Rest();
   return OfRequestForward{std::string(message.begin(), message.end())};

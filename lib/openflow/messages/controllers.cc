@@ -35,7 +35,7 @@ OfResult<OfRoleRequest> ReadRoleRequest(WireReader& in, const Form& form) {
   in.Skip(4);
   uint64_t generation = in.U64();
   request.have_generation = request.role == OfRole::kPrimary || request.role == OfRole::kSecondary;
-  if (request.have_generation) request.generation_id = generation;
+  request.generation_id = generation;
   return request;
 }
 void WriteRoleRequest(const OfRoleRequest& request, const Form& form, WireWriter& out) {
@@ -63,7 +63,7 @@ OfResult<OfRoleStatus> ReadRoleStatus(WireReader& in, const Form&) {
   status.reason = in.U8();
   in.Skip(3);
   status.generation_id = in.U64();
-  if (role == 0 || role > static_cast<uint32_t>(OfRole::kSecondary)) {
+  if (role > static_cast<uint32_t>(OfRole::kSecondary)) {
     return Fail(OfError::kRrfcBadRole, "role status with role {}", role);
   }
   if (status.reason > 2) return Fail(OfError::kNxBrcBadReason, "role status with reason {}", status.reason);
@@ -99,12 +99,13 @@ void WriteFixedMasks(const OfAsyncConfig& config, WireWriter& out) {
 
 // A property's type is twice the message's, with the low bit set for equal and primary. Bits of reasons that the
 // version does not have are an error, unless `loose`.
-uint32_t KnownReasons(size_t type) {
+uint32_t KnownReasons(size_t type, OfVersion version) {
   constexpr uint32_t kReasons[OfAsyncConfig::kCount] = {0x3f, 0x07, 0x3f, 0x07, 0x18, 0x03};
+  if (type == OfAsyncConfig::kPacketIn && version < OfVersion::k14) return 0x07;
   return kReasons[type];
 }
 
-OfStatus ReadMaskProperty(Property& property, bool loose, OfSetAsync& async) {
+OfStatus ReadMaskProperty(Property& property, OfVersion version, bool loose, OfSetAsync& async) {
   if (property.type >= 2 * OfAsyncConfig::kCount) {
     return UnknownProperty(property, loose, "asynchronous configuration");
   }
@@ -115,28 +116,28 @@ OfStatus ReadMaskProperty(Property& property, bool loose, OfSetAsync& async) {
   }
   size_t type = property.type / 2;
   size_t secondary = property.type % 2 == 0 ? 1 : 0;
-  if ((mask & ~KnownReasons(type)) != 0) {
+  if ((mask & ~KnownReasons(type, version)) != 0) {
     if (!loose) return Fail(OfError::kAcfcInvalid, "mask {:#x} has reasons that are not known", mask);
-    mask &= KnownReasons(type);
+    mask &= KnownReasons(type, version);
   }
   async.config.masks[secondary][type] = mask;
   async.given[secondary][type] = true;
   return std::nullopt;
 }
 
-OfResult<OfSetAsync> ReadMaskProperties(WireReader& in, bool loose) {
+OfResult<OfSetAsync> ReadMaskProperties(WireReader& in, OfVersion version, bool loose) {
   OfSetAsync async;
   while (!in.AtEnd()) {
     OfResult<Property> property = TakeProperty(in, 0xfffe);
     if (!property.ok()) return property.failure();
-    if (OfStatus status = ReadMaskProperty(*property, loose, async)) return *status;
+    if (OfStatus status = ReadMaskProperty(*property, version, loose, async)) return *status;
   }
   return async;
 }
 
-void WriteMaskProperty(size_t secondary, size_t type, const OfAsyncConfig& config, WireWriter& out) {
+void WriteMaskProperty(size_t secondary, size_t type, const OfAsyncConfig& config, OfVersion version, WireWriter& out) {
   size_t start = BeginProperty(static_cast<uint16_t>(type * 2 + (secondary == 0 ? 1 : 0)), out);
-  out.U32(config.masks[secondary][type] & KnownReasons(type));
+  out.U32(config.masks[secondary][type] & KnownReasons(type, version));
   EndProperty(start, out);
 }
 
@@ -148,11 +149,13 @@ OfResult<OfSetAsync> ReadSetFixed(WireReader& in, const Form&) {
 }
 void WriteSetFixed(const OfSetAsync& async, const Form&, WireWriter& out) { WriteFixedMasks(async.config, out); }
 
-OfResult<OfSetAsync> ReadSetProperties(WireReader& in, const Form&) { return ReadMaskProperties(in, false); }
-void WriteSetProperties(const OfSetAsync& async, const Form&, WireWriter& out) {
+OfResult<OfSetAsync> ReadSetProperties(WireReader& in, const Form& form) {
+  return ReadMaskProperties(in, form.version, false);
+}
+void WriteSetProperties(const OfSetAsync& async, const Form& form, WireWriter& out) {
   for (size_t type = 0; type < OfAsyncConfig::kCount; ++type) {
     for (size_t secondary : {1, 0}) {
-      if (async.given[secondary][type]) WriteMaskProperty(secondary, type, async.config, out);
+      if (async.given[secondary][type]) WriteMaskProperty(secondary, type, async.config, form.version, out);
     }
   }
 }
@@ -173,14 +176,14 @@ OfResult<OfGetAsyncReply> ReadGetFixed(WireReader& in, const Form&) {
 }
 void WriteGetFixed(const OfGetAsyncReply& reply, const Form&, WireWriter& out) { WriteFixedMasks(reply.config, out); }
 
-OfResult<OfGetAsyncReply> ReadGetProperties(WireReader& in, const Form&) {
-  OfResult<OfSetAsync> async = ReadMaskProperties(in, true);
+OfResult<OfGetAsyncReply> ReadGetProperties(WireReader& in, const Form& form) {
+  OfResult<OfSetAsync> async = ReadMaskProperties(in, form.version, true);
   if (!async.ok()) return async.failure();
   return OfGetAsyncReply{async->config};
 }
-void WriteGetProperties(const OfGetAsyncReply& reply, const Form&, WireWriter& out) {
+void WriteGetProperties(const OfGetAsyncReply& reply, const Form& form, WireWriter& out) {
   for (size_t type = 0; type < OfAsyncConfig::kCount; ++type) {
-    for (size_t secondary : {1, 0}) WriteMaskProperty(secondary, type, reply.config, out);
+    for (size_t secondary : {1, 0}) WriteMaskProperty(secondary, type, reply.config, form.version, out);
   }
 }
 

@@ -44,6 +44,10 @@ OfResult<OfMessage> DecodeMessage(Bytes bytes, const OfCodecState& state) {
                      fmt::format("{} of {} bytes does not end where its contents do", found->row->name, bytes.size())};
   }
   message.body = *std::move(body);
+  if (const auto* add = std::get_if<OfBundleAdd>(&message.body);
+      add != nullptr && ReadHeader(AsBytes(add->message)).xid != header.xid) {
+    return OfFailure{OfError::kBfcMsgBadXid, "message in a bundle has another transaction id"};
+  }
   return message;
 }
 

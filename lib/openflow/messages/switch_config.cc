@@ -84,7 +84,7 @@ void WriteConfig(const OfSwitchConfig& config, const Form&, WireWriter& out) {
 // Of a request to set: flags that the version does not have are an error (OFPSCFC_BAD_FLAGS).
 OfResult<OfSwitchConfig> ReadSetConfig(WireReader& in, const Form& form) {
   OfResult<OfSwitchConfig> config = ReadConfig(in, form);
-  uint16_t known = form.version == OfVersion::k11 || form.version == OfVersion::k12 ? 7 : 3;
+  uint16_t known = form.version < OfVersion::k13 ? 7 : 3;
   if ((config->flags & ~known) != 0) {
     return Fail(OfError::kScfcBadFlags, "switch configuration with flags {:#x}", config->flags);
   }

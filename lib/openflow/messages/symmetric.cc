@@ -62,16 +62,16 @@ void WriteError(const OfErrorMessage& error, const Form& form, WireWriter& out) 
   if (code.experimenter == 0) {
     out.U16(code.type);
     out.U16(code.code);
-  } else if (code.experimenter == kNiciraVendor || form.version < OfVersion::k12) {
+  } else if (code.type == kExperimenterError && form.version >= OfVersion::k12) {
+    out.U16(kExperimenterError);
+    out.U16(code.code);
+    out.U32(code.experimenter);
+  } else {
     out.U16(kNiciraError);
     out.U16(0);
     out.U32(code.experimenter);
     out.U16(code.type);
     out.U16(code.code);
-  } else {
-    out.U16(kExperimenterError);
-    out.U16(code.code);
-    out.U32(code.experimenter);
   }
   out.Raw(AsBytes(std::string_view(error.data).substr(0, kMaxErrorData)));
 }

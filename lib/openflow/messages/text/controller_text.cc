@@ -43,9 +43,11 @@ void AddMask(size_t type, uint32_t mask, std::string& out) {
   out += "\n";
 }
 
-void FormatAsync(const OfAsyncConfig& config, std::string& out) {
+// Packet-in reasons that came with 1.4 do not count before it.
+void FormatAsync(OfAsyncConfig config, OfVersion version, std::string& out) {
   for (size_t secondary = 0; secondary < 2; ++secondary) {
     out += secondary == 0 ? "\n primary:\n" : "\n secondary:\n";
+    config.masks[secondary][OfAsyncConfig::kPacketIn] &= version < OfVersion::k14 ? 0x07 : 0x3f;
     for (size_t type = 0; type < OfAsyncConfig::kCount; ++type) AddMask(type, config.masks[secondary][type], out);
   }
 }
@@ -97,8 +99,12 @@ void FormatRoleStatus(const OfRoleStatus& message, const Text&, std::string& out
   out += fmt::format(" reason={}", kReasons[message.reason]);
 }
 
-void FormatSetAsync(const OfSetAsync& message, const Text&, std::string& out) { FormatAsync(message.config, out); }
-void FormatGetAsync(const OfGetAsyncReply& message, const Text&, std::string& out) { FormatAsync(message.config, out); }
+void FormatSetAsync(const OfSetAsync& message, const Text& text, std::string& out) {
+  FormatAsync(message.config, text.form.version, out);
+}
+void FormatGetAsync(const OfGetAsyncReply& message, const Text& text, std::string& out) {
+  FormatAsync(message.config, text.form.version, out);
+}
 
 void FormatBundleControl(const OfBundleControl& message, const Text&, std::string& out) {
   constexpr std::string_view kTypes[] = {"OPEN_REQUEST",   "OPEN_REPLY",   "CLOSE_REQUEST",   "CLOSE_REPLY",
@@ -116,9 +122,16 @@ void FormatBundleAdd(const OfBundleAdd& message, const Text& text, std::string& 
 }
 
 void FormatRequestForward(const OfRequestForward& message, const Text& text, std::string& out) {
-  Text inner = text;
-  ++inner.depth;
-  out += " " + FormatNested(AsBytes(message.message), inner);
+  OfResult<OfMessage> inner = DecodeMessage(AsBytes(message.message));
+  if (!inner.ok()) {
+    out += " ***" + inner.failure().message + "***";
+  } else if (const auto* group = std::get_if<GroupMod>(&inner->body)) {
+    out += " reason=group_mod";
+    FormatGroupMod(*group, text, out);
+  } else if (const auto* meter = std::get_if<MeterMod>(&inner->body)) {
+    out += " reason=meter_mod";
+    FormatMeterMod(*meter, text, out);
+  }
 }
 
 void FormatFlowMonitorRequest(const OfReply<OfFlowMonitorRequest>& message, const Text& text, std::string& out) {

@@ -44,8 +44,8 @@ void FormatFlowStatsReply(const OfFlowStatsReply& reply, const Text& text, std::
 
 void FormatAggregate(const OfAggregateReply& reply, const Text&, std::string& out) {
   const OfAggregate& aggregate = reply.aggregate;
-  out += fmt::format(" packet_count={} byte_count={} flow_count={}", CountText(aggregate.packets),
-                     CountText(aggregate.bytes), aggregate.flows);
+  out +=
+      fmt::format(" packet_count={} byte_count={} flow_count={}", aggregate.packets, aggregate.bytes, aggregate.flows);
 }
 
 void FormatFlowRemoved(const FlowRemoved& removed, const Text& text, std::string& out) {

@@ -62,14 +62,15 @@ void FormatGroupDescReply(const OfGroupDescReply& message, const Text& text, std
   }
 }
 
-void FormatGroupFeatures(const OfGroupFeaturesReply& message, const Text&, std::string& out) {
-  constexpr std::string_view kTypes[] = {"All", "Select", "Indirect", "Fast Failover"};
+void FormatGroupFeatures(const OfGroupFeaturesReply& message, const Text& text, std::string& out) {
+  constexpr std::string_view kTypes[] = {"all", "select", "indirect", "fast failover"};
   out += fmt::format("\n Group table:\n    Types:  {:#x}\n    Capabilities:  {:#x}\n", message.features.types,
                      message.features.capabilities);
   for (size_t type = 0; type < std::size(kTypes); ++type) {
     if ((message.features.types >> type & 1) == 0) continue;
-    out += fmt::format("    {} group:\n       max_groups={:#x}\n       actions: {:#x}\n", kTypes[type],
-                       message.features.max_groups[type], message.features.actions[type]);
+    out +=
+        fmt::format("    {} group:\n       max_groups={:#x}\n       actions: {}\n", kTypes[type],
+                    message.features.max_groups[type], ActionNames(message.features.actions[type], text.form.version));
   }
 }
 

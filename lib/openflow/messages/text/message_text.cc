@@ -18,11 +18,18 @@ std::string HeaderText(const Row& row, const OfHeader& header) {
 
 std::string ErrorText(OfError error) { return fmt::format("***decode error: {}***\n", ErrorName(error)); }
 
+bool IsUnknownError(const OfMessage& message) {
+  const auto* error = std::get_if<OfErrorMessage>(&message.body);
+  return error != nullptr && !FindError(error->code, message.version);
+}
+
 std::string FormatWhole(Bytes bytes, const Text& text) {
   OfResult<Found> found = FindRow(bytes);
   if (!found.ok()) return ErrorText(found.failure().error) + HexDump(bytes);
   std::string out = HeaderText(*found->row, ReadHeader(bytes));
+  if (found->more) out += " flags=[more]";
   OfResult<OfMessage> message = DecodeMessage(bytes);
+  if (message.ok() && IsUnknownError(*message)) message = OfFailure{OfError::kBrcBadLen, "error that is not known"};
   if (!message.ok()) return out + " " + ErrorText(message.failure().error) + HexDump(bytes);
   Text inner = text;
   inner.form = {message->version, found->row->experimenter != 0, false};
@@ -35,6 +42,7 @@ std::string FormatWhole(Bytes bytes, const Text& text) {
 
 std::string FormatNested(Bytes bytes, const Text& text) {
   if (text.depth > kMaxDepth) return "(message inside too many messages)\n";
+  if (bytes.empty()) return "OpenFlow message is empty\n";
   if (bytes.size() < kOfHeaderSize) {
     return fmt::format("OpenFlow packet too short (only {} bytes):\n", bytes.size()) + HexDump(bytes);
   }
@@ -55,7 +63,7 @@ std::string HexDump(Bytes bytes) {
     Bytes row = bytes.subspan(start, kRow);
     out += fmt::format("{:08x} ", start);
     for (size_t i = 0; i < kRow; ++i) {
-      out += i == 8 ? '-' : ' ';
+      out += i == 8 && row.size() >= 8 ? '-' : ' ';
       out += i < row.size() ? fmt::format("{:02x}", row[i]) : "  ";
     }
     out += " |";
@@ -89,9 +97,8 @@ std::string DurationText(std::chrono::nanoseconds duration) {
   std::string out = std::to_string(count / 1'000'000'000);
   uint64_t fraction = count % 1'000'000'000;
   if (fraction == 0) return out + "s";
-  std::string digits = fmt::format("{:09}", fraction);
-  digits.erase(digits.find_last_not_of('0') + 1);
-  return out + "." + digits + "s";
+  if (fraction % 1'000'000 == 0) return fmt::format("{}.{:03}s", out, fraction / 1'000'000);
+  return fmt::format("{}.{:09}s", out, fraction);
 }
 
 }  // namespace messages

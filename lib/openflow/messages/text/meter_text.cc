@@ -35,8 +35,8 @@ void FormatMeterConfigRequest(const OfMeterConfigRequest& message, const Text&, 
 }
 
 void FormatMeterStatsReply(const OfMeterStatsReply& message, const Text&, std::string& out) {
-  out += "\n";
   for (const MeterStats& stats : message.entries) {
+    out += "\n";
     out += fmt::format("meter:{} flow_count:{} packet_in_count:{} byte_in_count:{} duration:{} bands:\n",
                        MeterName(stats.meter), stats.flow_count, stats.packets_in, stats.bytes_in,
                        DurationText(stats.duration));
@@ -47,8 +47,10 @@ void FormatMeterStatsReply(const OfMeterStatsReply& message, const Text&, std::s
 }
 
 void FormatMeterConfigReply(const OfMeterConfigReply& message, const Text&, std::string& out) {
-  out += "\n";
-  for (const MeterConfig& config : message.entries) out += FormatMeter(config) + "\n";
+  for (const MeterConfig& config : message.entries) {
+    out += "\n" + FormatMeter(config);
+    if (out.back() != '\n') out += '\n';
+  }
 }
 
 void FormatMeterFeatures(const OfMeterFeaturesReply& message, const Text&, std::string& out) {

@@ -52,15 +52,16 @@ void FormatPortStats(const OfPortStats& stats, const Text& text, std::string& ou
   out += "           CUSTOM Statistics";
   size_t column = 0;
   for (const auto& [name, value] : stats.custom) {
-    out += fmt::format("{}{}={}, ", column++ % 3 == 0 ? "\n                      " : "", name, value);
+    out += column++ % 3 == 0 ? "\n                      " : " ";
+    out += fmt::format("{}={},", name, value);
   }
   out += "\n";
 }
 
 }  // namespace
 
-void FormatPort(const OfPortDesc& port, const Text& text, std::string& out) {
-  out += fmt::format(" {}({}): addr:{}\n", PortText(port.port, {OfNames{}}), port.name, FormatMac(port.mac));
+void FormatPort(const OfPortDesc& port, const Text&, std::string& out) {
+  out += fmt::format(" {}({}): addr:{}\n", FormatOfPort(port.port, OfNames{}), port.name, FormatMac(port.mac));
   out += fmt::format("     config:     {}\n", BitNames(port.config, kConfig, " "));
   out += fmt::format("     state:      {}\n", BitNames(port.state, kState, " "));
   AddFeatures("current:", port.current, out);
@@ -69,7 +70,6 @@ void FormatPort(const OfPortDesc& port, const Text& text, std::string& out) {
   AddFeatures("peer:", port.peer, out);
   out +=
       fmt::format("     speed: {} Mbps now, {} Mbps max\n", port.current_speed_kbps / 1000, port.max_speed_kbps / 1000);
-  (void)text;
 }
 
 void FormatPortStatus(const OfPortStatus& message, const Text& text, std::string& out) {
@@ -87,9 +87,7 @@ void FormatPortMod(const OfPortMod& message, const Text& text, std::string& out)
 }
 
 void FormatPortDescRequest(const OfPortDescRequest& message, const Text& text, std::string& out) {
-  if (message.port != kOfpNone || text.form.version >= OfVersion::k15) {
-    out += " port=" + PortText(message.port, text);
-  }
+  out += " port=" + PortText(message.port, text);
 }
 
 void FormatPortDescReply(const OfPortDescReply& message, const Text& text, std::string& out) {

@@ -4,21 +4,16 @@ namespace sluice::messages {
 namespace {
 
 void AddRate(std::string_view name, int rate, std::string& out) {
-  if (rate < 0) return;
-  if (rate > 1000) {
-    out += fmt::format(" {}:(disabled)", name);
-  } else {
-    out += fmt::format(" {}:{}.{}%", name, rate / 10, rate % 10);
-  }
+  if (rate < 0 || rate > 1000) return;  // above 100%: not limited
+  out += fmt::format(" {}:{}.{}%", name, rate / 10, rate % 10);
 }
 
 void FormatQueues(const std::vector<OfQueueDesc>& queues, const Text& text, std::string& out) {
-  out += "\n";
   std::optional<OfPort> port;
   for (const OfQueueDesc& queue : queues) {
     if (port != queue.port) {
       port = queue.port;
-      out += fmt::format("port={}\n", FormatOfPort(queue.port, text.names));
+      out += fmt::format(" port={}\n", FormatOfPort(queue.port, text.names));
     }
     out += fmt::format("queue {}:", queue.queue);
     AddRate("min_rate", queue.min_rate, out);

@@ -4,15 +4,9 @@ namespace sluice::messages {
 namespace {
 
 constexpr BitName kCapabilities[] = {
-    {1 << 0, "FLOW_STATS"},   {1 << 1, "TABLE_STATS"},  {1 << 2, "PORT_STATS"},       {1 << 5, "IP_REASM"},
-    {1 << 6, "QUEUE_STATS"},  {1 << 7, "ARP_MATCH_IP"}, {1 << 3, "GROUP_STATS"},      {kCapabilityStp, "STP"},
-    {1 << 8, "PORT_BLOCKED"}, {1 << 9, "BUNDLES"},      {1 << 10, "FLOW_MONITORING"},
-};
-
-constexpr BitName kActions10[] = {
-    {1 << 0, "output"},     {1 << 1, "set_vlan_vid"}, {1 << 2, "set_vlan_pcp"}, {1 << 3, "strip_vlan"},
-    {1 << 4, "mod_dl_src"}, {1 << 5, "mod_dl_dst"},   {1 << 6, "mod_nw_src"},   {1 << 7, "mod_nw_dst"},
-    {1 << 8, "mod_nw_tos"}, {1 << 9, "mod_tp_src"},   {1 << 10, "mod_tp_dst"},  {1 << 11, "enqueue"},
+    {1 << 0, "FLOW_STATS"},   {1 << 1, "TABLE_STATS"}, {1 << 2, "PORT_STATS"},       {1 << 3, "GROUP_STATS"},
+    {kCapabilityStp, "STP"},  {1 << 5, "IP_REASM"},    {1 << 6, "QUEUE_STATS"},      {1 << 7, "ARP_MATCH_IP"},
+    {1 << 8, "PORT_BLOCKED"}, {1 << 9, "BUNDLES"},     {1 << 10, "FLOW_MONITORING"},
 };
 
 }  // namespace
@@ -23,7 +17,7 @@ void FormatFeatures(const OfFeaturesReply& message, const Text& text, std::strin
   if (message.auxiliary_id != 0) out += fmt::format(", auxiliary_id:{}", message.auxiliary_id);
   out += "\ncapabilities: " + BitNames(message.capabilities, kCapabilities, " ") + "\n";
   if (text.form.version == OfVersion::k10) {
-    out += "actions: " + BitNames(message.actions & 0xfff, kActions10, " ") + "\n";
+    out += "actions: " + ActionNames(message.actions, text.form.version) + "\n";
   }
   for (const OfPortDesc& port : message.ports) FormatPort(port, text, out);
 }

@@ -21,21 +21,8 @@ std::string Printable(std::string_view data) {
   std::string out;
   for (char c : data) {
     auto byte = static_cast<uint8_t>(c);
-    switch (c) {
-      case '\0':
-        return out;
-      case '\n':
-        out += "\\n";
-        break;
-      case '\t':
-        out += "\\t";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      default:
-        out += byte >= 0x20 && byte < 0x7f ? std::string(1, c) : fmt::format("\\{:03o}", byte);
-    }
+    bool plain = byte >= 0x20 && byte < 0x7f && c != '\\' && c != '"';
+    out += plain ? std::string(1, c) : fmt::format("\\{:03o}", byte);
   }
   return out;
 }
@@ -51,10 +38,7 @@ void FormatHello(const OfHello& message, const Text& text, std::string& out) {
 
 void FormatError(const OfErrorMessage& message, const Text& text, std::string& out) {
   std::optional<OfError> error = FindError(message.code, text.form.version);
-  if (!error) {
-    out += fmt::format("***decode error***\n{}", HexDump(AsBytes(message.data)));
-    return;
-  }
+  if (!error) return;  // the caller says so
   out += " " + ErrorName(*error) + "\n";
   if (*error == OfError::kHfcIncompatible || *error == OfError::kHfcEperm) {
     out += Printable(message.data) + "\n";

@@ -94,7 +94,9 @@ struct BitName {
   std::string_view name;
 };
 std::string BitNames(uint32_t bits, absl::Span<const BitName> names, std::string_view separator);
-// 12.345s, without zeros at the end.
+// Of a bitmap of action types, in the order in which ovs-ofctl names them; "<none>" for none.
+std::string ActionNames(uint32_t actions, OfVersion version);
+// 12s, 12.345s, or with nine digits.
 std::string DurationText(std::chrono::nanoseconds duration);
 // The headers of a packet as a match, and its bytes if `verbosity` is above 0.
 std::string PacketText(std::string_view packet, const Text& text);
