@@ -153,27 +153,32 @@ OfStatus FlowTables::SetTableConfig(const OfTableMod& mod) {
     if ((mod.config & kTableVacancy) != 0) {
       table.vacancy_down = mod.vacancy_down;
       table.vacancy_up = mod.vacancy_up;
+      table.is_vacant = !table.config.flow_limit.has_value() || table.vacancy() >= mod.vacancy_up;
     }
     if (table.Evicts() != evicted) SetUpEviction(table);
   }
   return std::nullopt;
 }
 
-OfTableDesc FlowTables::table_desc(uint8_t number) const {
+OfTableDesc OfTable::Describe(uint8_t number) const {
   OfTableDesc desc;
   desc.table = number;
-  if (number > kMaxTable) return desc;
-  std::lock_guard lock(impl_->mutex);
-  const OfTable& table = impl_->tables[number];
-  desc.config = table.of_config | (static_cast<uint32_t>(std::max(table.miss.load(), 0)) & kMissMask);
+  desc.config = of_config | (static_cast<uint32_t>(std::max(miss.load(std::memory_order_relaxed), 0)) & kMissMask);
   desc.eviction_flags = kEvictionFlags;
-  desc.vacancy_down = table.vacancy_down;
-  desc.vacancy_up = table.vacancy_up;
-  if (table.config.flow_limit.value_or(0) > 0) {
-    const size_t limit = *table.config.flow_limit;
-    desc.vacancy = static_cast<uint8_t>((limit - std::min(limit, table.flow_count)) * 100 / limit);
-  }
+  desc.vacancy_down = vacancy_down;
+  desc.vacancy_up = vacancy_up;
+  desc.vacancy = vacancy();
   return desc;
+}
+
+OfTableDesc FlowTables::table_desc(uint8_t number) const {
+  if (number > kMaxTable) return {.table = number};
+  std::lock_guard lock(impl_->mutex);
+  return impl_->tables[number].Describe(number);
+}
+
+void FlowTables::OnTableStatus(std::function<void(const OfTableStatus&)> callback) {
+  impl_->on_table_status = std::move(callback);
 }
 
 void FlowTables::OnChange(std::function<void(absl::Span<const FlowNotice>)> callback) {

@@ -116,6 +116,9 @@ class FlowTables {
   void OnChange(std::function<void(absl::Span<const FlowNotice>)> callback);
   // Called (any thread) after a version was published: wakes the revalidator.
   void OnNewVersion(std::function<void()> callback);
+  // Called like OnChange's for the vacancy events of tables that have been asked for them: less free than vacancy_down
+  // percent of the flow_limit, or after that more than vacancy_up.
+  void OnTableStatus(std::function<void(const OfTableStatus&)> callback);
 
  private:
   struct Impl;

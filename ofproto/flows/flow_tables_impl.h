@@ -3,6 +3,7 @@
 
 #include <absl/types/span.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>
@@ -21,6 +22,13 @@ constexpr size_t kTableCount = size_t{kMaxTable} + 1;
 struct OfTable {
   // Without hidden flows.
   bool IsFull() const { return config.flow_limit.has_value() && flow_count >= *config.flow_limit; }
+  // Percent of the flow_limit that is free; 0 if there is no limit.
+  uint8_t vacancy() const {
+    if (config.flow_limit.value_or(0) == 0) return 0;
+    const size_t limit = *config.flow_limit;
+    return static_cast<uint8_t>((limit - std::min(limit, flow_count)) * 100 / limit);
+  }
+  OfTableDesc Describe(uint8_t number) const;
   bool Evicts() const { return config.evict || (of_config & kTableEviction) != 0; }
 
   Classifier classifier;
@@ -32,6 +40,7 @@ struct OfTable {
   FlowTableConfig config;
   uint32_t of_config = 0;  // kTableEviction, kTableVacancy
   uint8_t vacancy_down = 0, vacancy_up = 0;
+  bool is_vacant = true;                     // the last vacancy event, if there was one, was "up"
   std::unique_ptr<EvictionGroups> eviction;  // if it evicts
 };
 
@@ -69,6 +78,7 @@ struct FlowTables::Impl : std::enable_shared_from_this<FlowTables::Impl> {
   // Set before flows are.
   std::function<void(absl::Span<const FlowNotice>)> on_change;
   std::function<void()> on_new_version;
+  std::function<void(const OfTableStatus&)> on_table_status;
 
   // Guarded by `mutex`.
   FlowIndices indices;

@@ -112,7 +112,8 @@ OfStatus FlowTransaction::MakeRoom(uint8_t number) {
 bool FlowTransaction::OverlapsAny(const Rule& rule) const {
   bool overlaps = false;
   tables_.tables[rule.table].classifier.ForEachSubtable([&](const RuleSubtable& subtable) {
-    if (overlaps || subtable.max_rank() < rule.rank()) return;
+    // Of one mask only the same match overlaps, and that flow would be replaced.
+    if (overlaps || subtable.max_rank() < rule.rank() || *subtable.mask() == rule.match.mask()) return;
     subtable.ForEach([&](const Rule& other) {
       overlaps =
           overlaps || (other.rank() == rule.rank() && other.VisibleIn(version_) && other.match.Overlaps(rule.match));
@@ -217,6 +218,7 @@ void FlowTransaction::Insert(Rule& rule, RuleSubtable& subtable) {
 }
 
 void FlowTransaction::Hide(Rule& rule) {
+  touched_.set(rule.table);
   rule.removed.store(version_, std::memory_order_release);
   RemoveFromIndices(rule);
 }
@@ -273,6 +275,19 @@ std::vector<FlowNotice> FlowTransaction::MakeNotices() const {
   return notices;
 }
 
+std::vector<OfTableStatus> FlowTransaction::MakeVacancyEvents() {
+  constexpr uint8_t kVacancyDown = 3, kVacancyUp = 4;  // OFPTR_VACANCY_DOWN, OFPTR_VACANCY_UP
+  std::vector<OfTableStatus> events;
+  for (size_t number = 0; number < kTableCount; ++number) {
+    OfTable& table = tables_.tables[number];
+    if (!touched_[number] || (table.of_config & kTableVacancy) == 0 || !table.config.flow_limit.has_value()) continue;
+    const bool is_vacant = table.is_vacant ? table.vacancy() >= table.vacancy_down : table.vacancy() > table.vacancy_up;
+    if (is_vacant == std::exchange(table.is_vacant, is_vacant)) continue;
+    events.push_back({is_vacant ? kVacancyUp : kVacancyDown, table.Describe(static_cast<uint8_t>(number))});
+  }
+  return events;
+}
+
 void FlowTransaction::Commit() {
   RemoveOrphans();
   if (changes_.empty()) {
@@ -294,10 +309,14 @@ void FlowTransaction::Commit() {
   tables_.version.store(version_, std::memory_order_release);
   std::vector<FlowNotice> notices;
   if (tables_.on_change) notices = MakeNotices();
+  const std::vector<OfTableStatus> vacancy_events = MakeVacancyEvents();
   tables_.Retire(std::move(old));
   lock_.unlock();
   if (tables_.on_new_version) tables_.on_new_version();
   if (!notices.empty()) tables_.on_change(notices);
+  for (const OfTableStatus& event : vacancy_events) {
+    if (tables_.on_table_status) tables_.on_table_status(event);
+  }
 }
 
 }  // namespace sluice

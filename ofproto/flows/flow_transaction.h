@@ -58,6 +58,7 @@ class FlowTransaction {
   void RemoveOrphans();
   void Rollback();
   std::vector<FlowNotice> MakeNotices() const;
+  std::vector<OfTableStatus> MakeVacancyEvents();
 
   FlowTables::Impl& tables_;
   const FlowRequester requester_;
