@@ -205,6 +205,27 @@ TEST_F(FlowModsTest, VersionsGrowWithChangesOnly) {
   EXPECT_GT(tables_.version(), before);
 }
 
+TEST_F(FlowModsTest, AnOldVersionIsSeenUntilItsReaderIsQuiescent) {
+  Add(10, InPort(1), 1);
+  const TableVersion before = tables_.version();
+  const OfFlow packet = TcpPacket(1, 1, 2, 3, 4);
+  std::weak_ptr<Rule> old = Find(InPort(1));
+  Add(10, InPort(1), 2);
+  notices_.clear();
+  auto output_in = [&](TableVersion version) {
+    return std::get<OfOutput>(tables_.Lookup(version, 0, packet, nullptr)->actions->at(0).value).port;
+  };
+  EXPECT_EQ(output_in(before), 1);
+  EXPECT_EQ(output_in(tables_.version()), 2);
+  {
+    RcuOffline offline;
+    RcuBarrier();  // it is out of the table
+    RcuBarrier();  // and freed
+  }
+  EXPECT_TRUE(old.expired());
+  EXPECT_EQ(output_in(tables_.version()), 2);
+}
+
 TEST_F(FlowModsTest, ABundleThatFailsLeavesNothing) {
   FlowMod first = AddFlow(10, InPort(1), 1);
   first.new_cookie = 4;
