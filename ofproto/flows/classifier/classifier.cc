@@ -1,6 +1,7 @@
 #include "ofproto/flows/classifier/classifier.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ofproto/flows/classifier/conjunctions.h"
 
@@ -145,10 +146,15 @@ void Classifier::SetPrefixes(const std::vector<FieldId>& fields) {
   // Readers go on with the old tries, which hold what is there now, until they see the new view.
   std::swap(tries_, tries);
   for (RuleSubtable* subtable : by_age_) {
+    NoteChange(*subtable);
     SetPrefixLengths(*subtable);
     subtable->ForEach([&](const Rule& rule) { CountPrefixes(*subtable, rule, /*added=*/true); });
   }
-  changed_ = true;
+  if (by_age_.empty()) {
+    auto view = std::make_unique<View>();
+    for (const auto& trie : tries_) view->tries.push_back(trie.get());
+    view_.Replace(std::move(view));
+  }
   Publish();
   for (auto& old : tries) RcuPostponeDelete(std::move(old));
 }
@@ -181,14 +187,14 @@ RuleSubtable& Classifier::FindOrMakeSubtable(const MatchMask& mask) {
     subtables_.insert(subtable);
     by_age_.push_back(subtable);
     SetPrefixLengths(*subtable);
-    changed_ = true;
+    NoteChange(*subtable);
   }
   last_used_ = subtable;
   return *subtable;
 }
 
 void Classifier::Insert(RuleSubtable& subtable, Rule& rule) {
-  if (rule.rank() > subtable.max_rank()) changed_ = true;
+  if (rule.rank() > subtable.max_rank()) NoteChange(subtable);
   // The tries know of a rule at least as long as a lookup can see it.
   CountPrefixes(subtable, rule, /*added=*/true);
   subtable.Insert(rule);
@@ -198,33 +204,45 @@ void Classifier::Erase(Rule& rule) {
   RuleSubtable& subtable = *rule.place.subtable;
   subtable.Erase(rule);
   CountPrefixes(subtable, rule, /*added=*/false);
-  if (subtable.max_rank_is_loose()) changed_ = true;
+  if (subtable.max_rank_is_loose()) NoteChange(subtable);
 }
 
+void Classifier::NoteChange(RuleSubtable& subtable) {
+  if (!std::exchange(subtable.is_noted, true)) changed_.push_back(&subtable);
+}
+
+// Most changes are of one subtable among many: what stays is copied without a look at it.
 void Classifier::Publish() {
-  if (!changed_) return;
-  changed_ = false;
+  if (changed_.empty()) return;
   last_used_ = nullptr;
+  const absl::flat_hash_set<const RuleSubtable*> changed(changed_.begin(), changed_.end());
   auto view = std::make_unique<View>();
   for (const auto& trie : tries_) view->tries.push_back(trie.get());
-  std::vector<std::unique_ptr<RuleSubtable>> empty;
-  for (RuleSubtable* subtable : by_age_) {
+  for (const Entry& entry : view_.Load()->entries) {
+    if (!changed.contains(entry.subtable)) view->entries.push_back(entry);
+  }
+  const auto unchanged = static_cast<ptrdiff_t>(view->entries.size());
+  absl::flat_hash_set<const RuleSubtable*> empty;
+  for (RuleSubtable* subtable : std::exchange(changed_, {})) {
+    subtable->is_noted = false;
     subtable->TightenMaxRank();
     if (subtable->rule_count() == 0) {
-      empty.emplace_back(subtable);
+      empty.insert(subtable);
     } else {
       view->entries.push_back({subtable, subtable->max_rank(), subtable->prefix_lengths});
     }
   }
-  // Of equal ranks the older first.
-  std::stable_sort(view->entries.begin(), view->entries.end(),
-                   [](const Entry& a, const Entry& b) { return a.max_rank > b.max_rank; });
+  auto is_before = [](const Entry& a, const Entry& b) { return a.max_rank > b.max_rank; };
+  std::stable_sort(view->entries.begin() + unchanged, view->entries.end(), is_before);
+  std::inplace_merge(view->entries.begin(), view->entries.begin() + unchanged, view->entries.end(), is_before);
   view_.Replace(std::move(view));
-  std::erase_if(by_age_, [](const RuleSubtable* subtable) { return subtable->rule_count() == 0; });
-  for (auto& subtable : empty) {
-    subtables_.erase(subtable.get());
-    RcuPostponeDelete(std::move(subtable));
-  }
+  if (empty.empty()) return;
+  std::erase_if(by_age_, [&](RuleSubtable* subtable) {
+    if (!empty.contains(subtable)) return false;
+    subtables_.erase(subtable);
+    RcuPostponeDelete(std::unique_ptr<RuleSubtable>(subtable));
+    return true;
+  });
 }
 
 }  // namespace sluice

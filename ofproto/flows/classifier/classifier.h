@@ -82,6 +82,7 @@ class Classifier {
   Rule* ResolveConjunctions(TableVersion version, const OfFlow& flow, OfMask* wildcards, Clauses& clauses,
                             Rule* hard) const;
 
+  void NoteChange(RuleSubtable& subtable);
   void SetPrefixLengths(RuleSubtable& subtable) const;
   void CountPrefixes(const RuleSubtable& subtable, const Rule& rule, bool added);
 
@@ -90,7 +91,7 @@ class Classifier {
   std::vector<RuleSubtable*> by_age_;                             // the same
   RuleSubtable* last_used_ = nullptr;                             // flow mods come in rows of one form
   std::vector<std::unique_ptr<FieldTrie>> tries_;
-  bool changed_ = false;  // since Publish()
+  std::vector<RuleSubtable*> changed_;  // since Publish(): new, empty, or of another rank
 };
 
 }  // namespace sluice

@@ -48,7 +48,9 @@ class RuleSubtable {
   // Writers
   // ------------------------------------------------------------------------------------------------------------------
 
-  // The classifier's note: of each of its tries, how long a prefix of the field the mask has; 0: none.
+  // The classifier's notes: whether it knows that the subtable has changed;
+  bool is_noted = false;
+  // of each of its tries, how long a prefix of the field the mask has; 0: none.
   std::array<uint8_t, kMaxTries> prefix_lengths{};
 
   // An upper bound of the ranks of the rules, kNoRank if it is empty. Exact after TightenMaxRank().
