@@ -107,7 +107,8 @@ uint32_t KnownReasons(size_t type, OfVersion version) {
 
 OfStatus ReadMaskProperty(Property& property, OfVersion version, bool loose, OfSetAsync& async) {
   if (property.type >= 2 * OfAsyncConfig::kCount) {
-    return UnknownProperty(property, loose, "asynchronous configuration");
+    if (loose) return std::nullopt;
+    return Fail(OfError::kAcfcUnsupported, "asynchronous configuration has no property {}", property.type);
   }
   uint32_t mask = property.contents.U32();
   if (!property.contents.ok() || !property.contents.AtEnd()) {

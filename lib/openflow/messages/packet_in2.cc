@@ -48,7 +48,6 @@ OfStatus ReadProperty(Property& property, OfPacketIn& packet_in) {
       break;
     case kTable:
       packet_in.table = in.U8();
-      in.Skip(3);
       break;
     case kCookie:
       in.Skip(4);
@@ -56,7 +55,6 @@ OfStatus ReadProperty(Property& property, OfPacketIn& packet_in) {
       break;
     case kReason:
       if (OfStatus status = ReadReason(in.U8(), packet_in)) return status;
-      in.Skip(3);
       break;
     case kMetadata:
       return ReadMetadata(in.Rest(), packet_in);
@@ -88,7 +86,11 @@ void WriteU32(uint16_t type, uint32_t value, WireWriter& out) {
   out.U32(value);
   EndProperty(start, out);
 }
-void WriteU8(uint16_t type, uint8_t value, WireWriter& out) { WriteU32(type, static_cast<uint32_t>(value) << 24, out); }
+void WriteU8(uint16_t type, uint8_t value, WireWriter& out) {
+  size_t start = BeginProperty(type, out);
+  out.U8(value);
+  EndProperty(start, out);
+}
 
 }  // namespace
 

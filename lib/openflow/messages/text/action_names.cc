@@ -20,7 +20,7 @@ constexpr ActionName kNames[] = {
 };
 
 bool Exists(int type, OfVersion version) {
-  if (version == OfVersion::k10 || version == OfVersion::k11) return true;
+  if (version == OfVersion::k10 || version == OfVersion::k11) return type < 25;
   // 1.2 replaced most of 1.1's by set_field; 1.5 brought copy_field and the meter as an action.
   bool replaced = (type >= 1 && type <= 10) || type == 13 || type == 14;
   return !replaced && (type < 26 || version == OfVersion::k15);

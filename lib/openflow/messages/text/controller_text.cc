@@ -43,11 +43,14 @@ void AddMask(size_t type, uint32_t mask, std::string& out) {
   out += "\n";
 }
 
-// Packet-in reasons that came with 1.4 do not count before it.
+// Reasons that are not known are not shown, nor those of packet-ins that came with 1.4 before it.
 void FormatAsync(OfAsyncConfig config, OfVersion version, std::string& out) {
   for (size_t secondary = 0; secondary < 2; ++secondary) {
     out += secondary == 0 ? "\n primary:\n" : "\n secondary:\n";
-    config.masks[secondary][OfAsyncConfig::kPacketIn] &= version < OfVersion::k14 ? 0x07 : 0x3f;
+    auto& masks = config.masks[secondary];
+    masks[OfAsyncConfig::kPacketIn] &= version < OfVersion::k14 ? 0x07 : 0x3f;
+    masks[OfAsyncConfig::kPortStatus] &= 0x07;
+    masks[OfAsyncConfig::kFlowRemoved] &= 0x3f;
     for (size_t type = 0; type < OfAsyncConfig::kCount; ++type) AddMask(type, config.masks[secondary][type], out);
   }
 }
@@ -57,12 +60,16 @@ constexpr BitName kBundleFlags[] = {{1, "atomic"}, {2, "ordered"}};
 // -- Monitors
 // ------------------------------------------------------------------------------------------------------------
 
-constexpr BitName kMonitorFlags[] = {
-    {kMonitorInitial, "initial"},      {kMonitorAdd, "add"},
-    {kMonitorRemoved, "delete"},       {kMonitorModify, "modify"},
-    {kMonitorInstructions, "actions"}, {kMonitorNoAbbrev, "own"},
-    {kMonitorOnlyOwn, "only-own"},
-};
+// Nicira's and ONF's sixth flag asks for the connection's own changes, as 1.4's seventh does.
+std::string MonitorFlags(uint16_t flags, bool extension) {
+  const BitName names[] = {
+      {kMonitorInitial, "initial"},      {kMonitorAdd, "add"},
+      {kMonitorRemoved, "delete"},       {kMonitorModify, "modify"},
+      {kMonitorInstructions, "actions"}, {kMonitorNoAbbrev, extension ? "own" : "no-abbrev"},
+      {kMonitorOnlyOwn, "own"},
+  };
+  return BitNames(flags, names, ",");
+}
 
 void FormatUpdate(const OfFlowUpdate& update, const Text& text, std::string& out) {
   constexpr std::string_view kEvents[] = {"INITIAL", "ADDED", "DELETED", "MODIFIED", "ABBREV", "PAUSED", "RESUMED"};
@@ -79,16 +86,17 @@ void FormatUpdate(const OfFlowUpdate& update, const Text& text, std::string& out
   out += " table=" + FormatOfTable(update.table, text.names);
   if (update.idle_timeout != 0) out += fmt::format(" idle_timeout={}", update.idle_timeout);
   if (update.hard_timeout != 0) out += fmt::format(" hard_timeout={}", update.hard_timeout);
-  out += fmt::format(" cookie={:#x}", update.cookie);
-  std::string match = FormatMatch(update.match, update.priority, text.names);
-  out += " " + match;
-  if (!update.actions.empty()) out += " actions=" + FormatActions(update.actions, text.names);
+  out += update.cookie == 0 ? " cookie=0 " : fmt::format(" cookie={:#x} ", update.cookie);
+  out += FormatMatch(update.match, 32768, text.names);
+  if (update.actions.empty()) return;
+  if (out.back() != ' ') out += ' ';
+  out += "actions=" + FormatActions(update.actions, text.names);
 }
 
 }  // namespace
 
-void FormatRoleRequest(const OfRoleRequest& message, const Text&, std::string& out) {
-  AddRole(message.role, message.generation_id, message.have_generation, out);
+void FormatRoleRequest(const OfRoleRequest& message, const Text& text, std::string& out) {
+  AddRole(message.role, message.generation_id, message.role != OfRole::kNoChange && !text.form.extension, out);
 }
 void FormatRoleReply(const OfRoleReply& message, const Text&, std::string& out) {
   AddRole(message.role, message.generation_id, message.generation_id != UINT64_MAX, out);
@@ -136,7 +144,7 @@ void FormatRequestForward(const OfRequestForward& message, const Text& text, std
 
 void FormatFlowMonitorRequest(const OfReply<OfFlowMonitorRequest>& message, const Text& text, std::string& out) {
   for (const OfFlowMonitorRequest& request : message.entries) {
-    out += fmt::format("\n id={} flags={}", request.id, BitNames(request.flags, kMonitorFlags, ","));
+    out += fmt::format("\n id={} flags={}", request.id, MonitorFlags(request.flags, text.form.extension));
     if (request.out_port != kOfpNone) out += " out_port=" + FormatOfPort(request.out_port, text.names);
     if (request.table != kTableAll) out += " table=" + FormatOfTable(request.table, text.names);
     std::string match = FormatMatch(request.match, 32768, text.names);

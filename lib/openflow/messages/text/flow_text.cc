@@ -54,7 +54,7 @@ void FormatFlowRemoved(const FlowRemoved& removed, const Text& text, std::string
   if (removed.table != 255) out += " table_id=" + FormatOfTable(removed.table, text.names);
   if (removed.cookie != 0) out += fmt::format(" cookie:{:#x}", removed.cookie);
   out += fmt::format(" duration{}", DurationText(removed.duration));
-  if (removed.idle_timeout != 0) out += fmt::format(" idle{}", removed.idle_timeout);
+  out += fmt::format(" idle{}", removed.idle_timeout);
   if (removed.hard_timeout != 0) out += fmt::format(" hard{}", removed.hard_timeout);
   out += fmt::format(" pkts{} bytes{}\n", CountText(removed.packets), CountText(removed.bytes));
 }

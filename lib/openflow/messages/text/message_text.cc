@@ -28,7 +28,8 @@ std::string FormatWhole(Bytes bytes, const Text& text) {
   if (!found.ok()) return ErrorText(found.failure().error) + HexDump(bytes);
   std::string out = HeaderText(*found->row, ReadHeader(bytes));
   if (found->more) out += " flags=[more]";
-  OfResult<OfMessage> message = DecodeMessage(bytes);
+  // Whether the sender turned this on is not known; without it the table reads as 0, which is not shown.
+  OfResult<OfMessage> message = DecodeMessage(bytes, {.nx_table_id = true});
   if (message.ok() && IsUnknownError(*message)) message = OfFailure{OfError::kBrcBadLen, "error that is not known"};
   if (!message.ok()) return out + " " + ErrorText(message.failure().error) + HexDump(bytes);
   Text inner = text;
@@ -98,7 +99,9 @@ std::string DurationText(std::chrono::nanoseconds duration) {
   uint64_t fraction = count % 1'000'000'000;
   if (fraction == 0) return out + "s";
   if (fraction % 1'000'000 == 0) return fmt::format("{}.{:03}s", out, fraction / 1'000'000);
-  return fmt::format("{}.{:09}s", out, fraction);
+  std::string digits = fmt::format("{:09}", fraction);
+  digits.erase(digits.find_last_not_of('0') + 1);
+  return fmt::format("{}.{}s", out, digits);
 }
 
 }  // namespace messages

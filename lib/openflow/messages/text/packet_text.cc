@@ -35,7 +35,7 @@ void FormatPacketIn(const OfPacketIn& message, const Text& text, std::string& ou
   out += "\n";
   if (!message.userdata.empty()) out += " userdata=" + DottedHex(message.userdata) + "\n";
   if (text.verbosity > 0) out += PacketText(message.packet, text);
-  if (text.verbosity > 1) out += HexDump(AsBytes(message.packet));
+  if (text.verbosity > 2) out += HexDump(AsBytes(message.packet));
 }
 
 void FormatResume(const OfResume& message, const Text& text, std::string& out) {
@@ -52,14 +52,8 @@ void FormatPacketOut(const OfPacketOut& message, const Text& text, std::string& 
   out += fmt::format(" data_len={}\n", message.packet.size());
   if (text.verbosity > 0 && !message.packet.empty()) {
     out += PacketText(message.packet, text);
-    if (text.verbosity > 1) out += HexDump(AsBytes(message.packet));
+    if (text.verbosity > 2) out += HexDump(AsBytes(message.packet));
   }
-}
-
-std::string PacketText(std::string_view packet, const Text& text) {
-  (void)packet;
-  (void)text;
-  return "";
 }
 
 }  // namespace sluice::messages

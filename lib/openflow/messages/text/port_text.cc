@@ -72,6 +72,11 @@ void FormatPort(const OfPortDesc& port, const Text&, std::string& out) {
       fmt::format("     speed: {} Mbps now, {} Mbps max\n", port.current_speed_kbps / 1000, port.max_speed_kbps / 1000);
 }
 
+void FormatPorts(std::vector<OfPortDesc> ports, const Text& text, std::string& out) {
+  std::sort(ports.begin(), ports.end(), [](const OfPortDesc& a, const OfPortDesc& b) { return a.port < b.port; });
+  for (const OfPortDesc& port : ports) FormatPort(port, text, out);
+}
+
 void FormatPortStatus(const OfPortStatus& message, const Text& text, std::string& out) {
   constexpr std::string_view kReasons[] = {"ADD", "DEL", "MOD"};
   out += fmt::format(" {}:", kReasons[static_cast<size_t>(message.reason)]);
@@ -92,7 +97,7 @@ void FormatPortDescRequest(const OfPortDescRequest& message, const Text& text, s
 
 void FormatPortDescReply(const OfPortDescReply& message, const Text& text, std::string& out) {
   out += "\n";
-  for (const OfPortDesc& port : message.entries) FormatPort(port, text, out);
+  FormatPorts(message.entries, text, out);
 }
 
 void FormatPortStatsRequest(const OfPortStatsRequest& message, const Text& text, std::string& out) {

@@ -8,12 +8,16 @@ void AddRate(std::string_view name, int rate, std::string& out) {
   out += fmt::format(" {}:{}.{}%", name, rate / 10, rate % 10);
 }
 
-void FormatQueues(const std::vector<OfQueueDesc>& queues, const Text& text, std::string& out) {
+void FormatQueues(std::vector<OfQueueDesc> queues, const Text& text, std::string& out) {
+  std::sort(queues.begin(), queues.end(), [](const OfQueueDesc& a, const OfQueueDesc& b) {
+    return std::pair(a.port, a.queue) < std::pair(b.port, b.queue);
+  });
+  out += " ";
   std::optional<OfPort> port;
   for (const OfQueueDesc& queue : queues) {
     if (port != queue.port) {
       port = queue.port;
-      out += fmt::format(" port={}\n", FormatOfPort(queue.port, text.names));
+      out += fmt::format("port={}\n", FormatOfPort(queue.port, text.names));
     }
     out += fmt::format("queue {}:", queue.queue);
     AddRate("min_rate", queue.min_rate, out);

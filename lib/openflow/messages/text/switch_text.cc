@@ -16,10 +16,10 @@ void FormatFeatures(const OfFeaturesReply& message, const Text& text, std::strin
   out += fmt::format("n_tables:{}, n_buffers:{}", message.n_tables, message.n_buffers);
   if (message.auxiliary_id != 0) out += fmt::format(", auxiliary_id:{}", message.auxiliary_id);
   out += "\ncapabilities: " + BitNames(message.capabilities, kCapabilities, " ") + "\n";
-  if (text.form.version == OfVersion::k10) {
+  if (text.form.version == OfVersion::k10 && message.actions != 0) {
     out += "actions: " + ActionNames(message.actions, text.form.version) + "\n";
   }
-  for (const OfPortDesc& port : message.ports) FormatPort(port, text, out);
+  FormatPorts(message.ports, text, out);
 }
 
 void FormatConfig(const OfSwitchConfig& message, const Text& text, std::string& out) {

@@ -1,3 +1,4 @@
+#include "lib/openflow/messages/text/ditto.h"
 #include "lib/openflow/messages/text/text.h"
 
 namespace sluice::messages {
@@ -23,28 +24,53 @@ bool SameFeatures(const OfTableFeatures& a, const OfTableFeatures& b) {
          a.sides[1] == b.sides[1] && SameMatching(a, b);
 }
 
-// Names with the same word before the underscore that follow each other share it: "eth_{src,dst,type}".
+// How many names from `names[0]` on are one word with numbers that count up: reg0, reg1, reg2.
+size_t NumberRun(absl::Span<const std::string_view> names) {
+  size_t digits = names[0].find_last_not_of("0123456789") + 1;
+  if (digits == 0 || digits == names[0].size()) return 1;
+  int number = std::atoi(std::string(names[0].substr(digits)).c_str());
+  size_t run = 1;
+  while (run < names.size() &&
+         names[run] == fmt::format("{}{}", names[0].substr(0, digits), number + static_cast<int>(run))) {
+    ++run;
+  }
+  return run;
+}
+
+// How many begin with the same word and an underscore.
+size_t WordRun(absl::Span<const std::string_view> names) {
+  size_t underscore = names[0].find('_');
+  if (underscore == std::string_view::npos) return 1;
+  size_t run = 1;
+  while (run < names.size() && names[run].starts_with(names[0].substr(0, underscore + 1))) ++run;
+  return run;
+}
+
+// Names that follow each other share what they begin with: "eth_{src,dst,type} reg0...reg15".
+std::string Compress(absl::Span<const std::string_view> names, char separator) {
+  std::string out;
+  while (!names.empty()) {
+    if (!out.empty()) out += separator;
+    size_t run = NumberRun(names);
+    if (run > 1) {
+      out += fmt::format("{}...{}", names[0], names[run - 1]);
+    } else if ((run = WordRun(names)) > 1) {
+      size_t prefix = names[0].find('_') + 1;
+      std::vector<std::string_view> rest;
+      for (std::string_view name : names.subspan(0, run)) rest.push_back(name.substr(prefix));
+      out += fmt::format("{}{{{}}}", names[0].substr(0, prefix), Compress(rest, ','));
+    } else {
+      out += names[0];
+    }
+    names.remove_prefix(run);
+  }
+  return out;
+}
+
 std::string FieldNames(const std::vector<FieldId>& fields) {
   std::vector<std::string_view> names;
   for (FieldId id : fields) names.push_back(Field(id).name);
-  std::string out;
-  for (size_t i = 0; i < names.size();) {
-    size_t underscore = names[i].find('_');
-    size_t end = i + 1;
-    if (underscore != std::string_view::npos) {
-      std::string_view prefix = names[i].substr(0, underscore + 1);
-      while (end < names.size() && names[end].starts_with(prefix)) ++end;
-    }
-    if (end == i + 1) {
-      out += fmt::format(" {}", names[i]);
-    } else {
-      out += fmt::format(" {}{{", names[i].substr(0, underscore + 1));
-      for (size_t j = i; j < end; ++j) out += fmt::format("{}{}", j > i ? "," : "", names[j].substr(underscore + 1));
-      out += "}";
-    }
-    i = end;
-  }
-  return out;
+  return " " + Compress(names, ' ');
 }
 
 std::vector<FieldId> Sorted(std::vector<FieldId> fields) {
@@ -142,7 +168,6 @@ void AddTable(const OfTableFeatures& features, const OfTableFeatures* previous, 
   if (!features.name.empty()) out += fmt::format(" (\"{}\")", features.name);
   if (previous != nullptr && SameFeatures(features, *previous)) {
     out += ": ditto";
-    if (features.name.empty()) out += "\n";
     return;
   }
   out += ":\n";
@@ -160,10 +185,17 @@ void AddTable(const OfTableFeatures& features, const OfTableFeatures* previous, 
 
 void AddTables(const std::vector<OfTableFeatures>& tables, const Text& text, std::string& out) {
   const OfTableFeatures* previous = nullptr;
+  DittoTables dittos;
   for (const OfTableFeatures& features : tables) {
-    AddTable(features, previous, text, out);
+    if (previous != nullptr && features.name.empty() && SameFeatures(features, *previous)) {
+      dittos.Add(features.table);
+    } else {
+      dittos.Finish(out);
+      AddTable(features, previous, text, out);
+    }
     previous = &features;
   }
+  dittos.Finish(out);
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include "lib/openflow/messages/text/ditto.h"
 #include "lib/openflow/messages/text/text.h"
 
 namespace sluice::messages {
@@ -39,7 +40,6 @@ void FormatTableMod(const OfTableMod& message, const Text& text, std::string& ou
 void FormatTableDescReply(const OfTableDescReply& message, const Text& text, std::string& out) {
   for (const OfTableDesc& desc : message.entries) {
     FormatDesc(desc, text, out);
-    out.pop_back();
   }
 }
 
@@ -52,16 +52,21 @@ void FormatTableStatus(const OfTableStatus& message, const Text& text, std::stri
 // all tables can match on; nothing of what 1.1 and 1.2 tell of instructions is kept.
 void FormatTableStatsReply(const OfTableStatsReply& message, const Text& text, std::string& out) {
   const OfTableStats* previous = nullptr;
+  DittoTables dittos;
   for (const OfTableStats& stats : message.entries) {
     bool same_limits = previous != nullptr && stats.max_entries == previous->max_entries;
     bool same = same_limits && stats.active == previous->active && stats.lookups == previous->lookups &&
                 stats.matches == previous->matches;
     previous = &stats;
+    if (same && stats.name.empty()) {
+      dittos.Add(stats.table);
+      continue;
+    }
+    dittos.Finish(out);
     out += fmt::format("\n  table {}", TableText(stats.table, text));
     if (!stats.name.empty()) out += fmt::format(" (\"{}\")", stats.name);
     if (same) {
       out += ": ditto";
-      if (stats.name.empty()) out += "\n";
       continue;
     }
     out += fmt::format(":\n    active={}, lookup={}, matched={}\n", stats.active, stats.lookups, stats.matches);
@@ -77,6 +82,17 @@ void FormatTableStatsReply(const OfTableStatsReply& message, const Text& text, s
           "nw_{proto,tos} tcp_{src,dst}\n";
     }
   }
+  dittos.Finish(out);
+}
+
+void DittoTables::Finish(std::string& out) {
+  if (first_ < 0) return;
+  if (first_ == last_) {
+    out += fmt::format("\n  table {}: ditto\n", first_);
+  } else {
+    out += fmt::format("\n  tables {}...{}: ditto\n", first_, last_);
+  }
+  first_ = -1;
 }
 
 }  // namespace sluice::messages

@@ -86,8 +86,9 @@ void FormatIpfixReply(const OfIpfixStatsReply& message, const Text& text, std::s
 // -- Pieces
 // ------------------------------------------------------------------------------------------------------------
 
-// One port as `show` prints it, with its lines of features.
+// One port as `show` prints it, with its lines of features; several, by number.
 void FormatPort(const OfPortDesc& port, const Text& text, std::string& out);
+void FormatPorts(std::vector<OfPortDesc> ports, const Text& text, std::string& out);
 // The names of bits with spaces between them; those without a name as a number at the end; "0" for none.
 struct BitName {
   uint32_t bit;
@@ -96,9 +97,9 @@ struct BitName {
 std::string BitNames(uint32_t bits, absl::Span<const BitName> names, std::string_view separator);
 // Of a bitmap of action types, in the order in which ovs-ofctl names them; "<none>" for none.
 std::string ActionNames(uint32_t actions, OfVersion version);
-// 12s, 12.345s, or with nine digits.
+// 12s, 12.340s, or with as many digits as it takes.
 std::string DurationText(std::chrono::nanoseconds duration);
-// The headers of a packet as a match, and its bytes if `verbosity` is above 0.
+// The headers of a packet as a match, and its transport checksum; a line.
 std::string PacketText(std::string_view packet, const Text& text);
 // Rows of 16 bytes with offsets and characters.
 std::string HexDump(Bytes bytes);
