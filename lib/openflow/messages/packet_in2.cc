@@ -114,7 +114,7 @@ OfResult<OfPacketIn> ReadPacketIn2(WireReader& in, const Form&) {
 
 void WritePacketIn2(const OfPacketIn& packet_in, const Form& form, WireWriter& out) {
   WriteBytes(kPacket, PacketThatFits(packet_in), out);
-  if (TotalLength(packet_in) != packet_in.packet.size()) WriteU32(kFullLength, TotalLength(packet_in), out);
+  if (TotalLength(packet_in) != PacketThatFits(packet_in).size()) WriteU32(kFullLength, TotalLength(packet_in), out);
   if (packet_in.buffer_id != kNoBuffer) WriteU32(kBufferId, packet_in.buffer_id, out);
   WriteU8(kTable, packet_in.table, out);
   if (packet_in.cookie != UINT64_MAX) {
