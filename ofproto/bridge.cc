@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 
 namespace sluice {
 namespace {
@@ -26,6 +27,15 @@ bool SameVlans(const PortConfigRow& a, const PortConfigRow& b) {
          a.qinq_ethtype == b.qinq_ethtype;
 }
 
+// Meters take themselves out of the datapath when they go, and installed flows may keep tables for a while.
+struct PipelineAndMeters {
+  explicit PipelineAndMeters(std::shared_ptr<MetersInDatapath> in_datapath)
+      : meters(std::move(in_datapath)), pipeline(*meters) {}
+
+  std::shared_ptr<MetersInDatapath> meters;
+  OfPipeline pipeline;
+};
+
 uint64_t ToInteger(const MacAddress& mac) {
   uint64_t value = 0;
   for (uint8_t byte : mac) value = value << 8 | byte;
@@ -34,8 +44,27 @@ uint64_t ToInteger(const MacAddress& mac) {
 
 }  // namespace
 
-Bridge::Bridge(const BridgeConfig& config)
-    : macs_(std::make_shared<MacTable>(config.mac_table_size, config.mac_aging)), own_mac_(MakeOwnMac()) {}
+Bridge::Bridge(const BridgeConfig& config, std::shared_ptr<MetersInDatapath> meters,
+               std::function<void()> on_new_version)
+    : macs_(std::make_shared<MacTable>(config.mac_table_size, config.mac_aging)), own_mac_(MakeOwnMac()) {
+  auto both = std::make_shared<PipelineAndMeters>(std::move(meters));
+  pipeline_ = std::shared_ptr<OfPipeline>(both, &both->pipeline);
+  pipeline_->tables.OnNewVersion(std::move(on_new_version));
+}
+
+void Bridge::ResetFlows() {
+  has_flows_ = true;
+  pipeline_->tables.Flush();
+  if (config_.secure) return;
+  FlowMod normal{.priority = 0, .table = 0, .actions = {OfAction{OfOutput{.port = kOfpNormal}}}};
+  // One flow always fits into a table that was just emptied, unless the table may have none.
+  static_cast<void>(pipeline_->tables.Apply(normal, {}));
+}
+
+uint32_t Bridge::PortConfig(std::string_view interface) const {
+  auto it = port_configs_.find(interface);
+  return it == port_configs_.end() ? 0 : it->second;
+}
 
 void Bridge::Apply(const BridgeConfig& config, uint64_t& next_bundle_id) {
   macs_->SetLimits(config.mac_table_size, config.mac_aging);
@@ -47,7 +76,8 @@ void Bridge::Apply(const BridgeConfig& config, uint64_t& next_bundle_id) {
     counters[mirror.name] = it != mirror_counters_.end() ? it->second : std::make_shared<MirrorCounters>();
   }
   mirror_counters_ = std::move(counters);
-  config_ = config;
+  const bool changes_mode = std::exchange(config_, config).secure != config.secure;
+  if (changes_mode || !has_flows_) ResetFlows();
 }
 
 void Bridge::ApplyPorts(const BridgeConfig& config, uint64_t& next_bundle_id) {

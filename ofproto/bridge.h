@@ -1,6 +1,7 @@
-// Bridge: what of one bridge outlives its configurations: MAC table, mirror counters, addresses. Main thread.
+// Bridge: what of one bridge outlives its configurations: flow tables, MAC table, mirror counters, addresses. Main thread.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <string_view>
 
 #include "ofproto/config.h"
+#include "ofproto/datapath_meters.h"
 #include "ofproto/port_manager.h"
 #include "ofproto/switch.h"
 #include "ofproto/xlate/topology.h"
@@ -16,11 +18,14 @@ namespace sluice {
 
 class Bridge {
  public:
-  explicit Bridge(const BridgeConfig& config);
+  // `on_new_version`: called (any thread) when a flow table has changed. The first Apply() adds the first flow.
+  Bridge(const BridgeConfig& config, std::shared_ptr<MetersInDatapath> meters, std::function<void()> on_new_version);
 
   // Follows `config`: limits and static entries of the MAC table; forgets what was learned behind ports that are no
   // more or have other VLANs. `next_bundle_id` counts over all bridges.
   void Apply(const BridgeConfig& config, uint64_t& next_bundle_id);
+  // Removes all flows and adds the one that a bridge has to begin with: NORMAL for everything, unless it is secure.
+  void ResetFlows();
   // Chooses the bridge's address: other_config:hwaddr, else the lowest of its system ports, else one of its own.
   void ChooseMac(const PortManager& ports);
 
@@ -29,6 +34,10 @@ class Bridge {
   MacTable::Clock::time_point made() const { return made_; }
   const BridgeStatus& status() const { return status_; }
   const std::shared_ptr<MacTable>& macs() const { return macs_; }
+  const std::shared_ptr<OfPipeline>& pipeline() const { return pipeline_; }
+  // OFPPC_* bits of an interface, as OpenFlow set them (OfPortDesc::config). Publish the topology after a change.
+  uint32_t PortConfig(std::string_view interface) const;
+  void SetPortConfig(const std::string& interface, uint32_t config) { port_configs_[interface] = config; }
   // 0: there is no such port.
   uint64_t BundleId(std::string_view port) const;
   const std::string* BundleName(uint64_t id) const;
@@ -44,6 +53,9 @@ class Bridge {
   const MacTable::Clock::time_point made_ = MacTable::Clock::now();
   BridgeConfig config_;
   std::shared_ptr<MacTable> macs_;
+  std::shared_ptr<OfPipeline> pipeline_;
+  bool has_flows_ = false;  // ResetFlows() has been
+  std::map<std::string, uint32_t, std::less<>> port_configs_;
   std::map<std::string, uint64_t, std::less<>> bundle_ids_;
   std::map<std::string, std::shared_ptr<MirrorCounters>, std::less<>> mirror_counters_;
   const MacAddress own_mac_;  // while no port lends one

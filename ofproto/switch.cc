@@ -47,6 +47,7 @@ absl::Status Switch::Impl::StartForwarding() {
   if (!datapath.ok()) return datapath.status();
   datapaths.SetOwner(**datapath, "bridges: delete those");
   forwarding = std::make_unique<Forwarding>(**datapath, state);
+  meters->set_datapath(*datapath);
   ports.set_datapath(*datapath);
   return absl::OkStatus();
 }
@@ -54,6 +55,7 @@ absl::Status Switch::Impl::StartForwarding() {
 void Switch::Impl::StopForwarding() {
   if (forwarding == nullptr) return;
   ports.set_datapath(nullptr);
+  meters->set_datapath(nullptr);
   datapaths.SetOwner(forwarding->datapath, "");
   forwarding.reset();
   if (absl::Status removed = datapaths.Remove(kDatapath); !removed.ok()) {
@@ -72,7 +74,9 @@ void Switch::Impl::ApplyBridges() {
   Bridges next;
   for (const BridgeConfig& bridge : config.bridges) {
     auto node = bridges.extract(bridge.name);
-    auto it = node.empty() ? next.emplace(bridge.name, Bridge(bridge)).first : next.insert(std::move(node)).position;
+    auto it = node.empty()
+                  ? next.emplace(bridge.name, Bridge(bridge, meters, [bell = state.bell] { bell->Ring(); })).first
+                  : next.insert(std::move(node)).position;
     it->second.Apply(bridge, next_bundle_id_);
   }
   bridges = std::move(next);
@@ -127,10 +131,17 @@ bool Switch::Impl::Retry() {
 
 void Switch::Impl::OnLinkEvents() { Retry(); }
 
+void Switch::Impl::SyncStatistics() {
+  if (forwarding != nullptr) forwarding->revalidator.Revalidate(kRevalidateTime);
+}
+
 void Switch::Impl::Tick() {
   const auto now = MacTable::Clock::now();
   size_t expired = 0;
-  for (auto& [name, bridge] : bridges) expired += bridge.macs()->Expire(now);
+  for (auto& [name, bridge] : bridges) {
+    expired += bridge.macs()->Expire(now);
+    bridge.pipeline()->tables.Expire(now);
+  }
   if (expired > 0) MacsChanged();
   Retry();
 }

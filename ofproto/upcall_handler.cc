@@ -4,6 +4,7 @@
 
 #include "lib/packet/egress.h"
 #include "ofproto/flow_record.h"
+#include "ofproto/packet_in_event.h"
 
 namespace sluice {
 
@@ -11,7 +12,8 @@ UpcallVerdict UpcallTranslator::OnMiss(const FlowKey& key, const DpPacket& packe
   constexpr auto kRelaxed = std::memory_order_relaxed;
   const MacTable::Clock::time_point now = MacTable::Clock::now();
   const Topology& topology = *state_.topology.Load();
-  XlateOut out = Translate({.topology = topology, .key = key, .learn = true, .now = now});
+  XlateOut out =
+      Translate({.topology = topology, .key = key, .learn = true, .now = now, .ids = &state_.ids});
   state_.upcalls.fetch_add(1, kRelaxed);
   // It may have learned something that other flows depend on; and the flow wants to be looked after.
   revalidator_.Wake();
@@ -26,11 +28,20 @@ UpcallVerdict UpcallTranslator::OnMiss(const FlowKey& key, const DpPacket& packe
   }
   state_.upcalls_over_limit.fetch_add(1, kRelaxed);
   bool is_super = packet.offload.IsSuper();
-  PushEffects(out.effects, is_super ? WireFrames(packet) : 1, is_super ? WireBytes(packet) : packet.length(), now);
+  PushEffects(out.effects, {.frames = is_super ? WireFrames(packet) : 1,
+                            .bytes = is_super ? WireBytes(packet) : packet.length(),
+                            .used = now,
+                            .tcp_flags = key.tcp_flags.Get()});
+  state_.ids.Linger(std::move(out.holds), now);
   return verdict;
 }
 
-// Nothing of this switch asks for packets yet.
-bool UpcallTranslator::OnUserspace(const FlowKey&, const DpPacket&, const UserspaceAction&) { return false; }
+bool UpcallTranslator::OnUserspace(const FlowKey&, const DpPacket& packet, const UserspaceAction& action) {
+  const uint32_t id = RecordOfUserdata(action.userdata);
+  if (id == 0) return false;
+  IdTable<PacketInRecord>::Ref entry = state_.ids.records.Find(id);
+  if (entry == nullptr) return false;
+  return state_.packet_ins.Push(MakePacketInEvent({entry, &entry->value}, packet));
+}
 
 }  // namespace sluice

@@ -165,13 +165,10 @@ XlateOut TestSwitch::Translate(const FlowKey& key, bool learn) {
 }
 
 std::string TestSwitch::Trace(const TestFrame& frame, bool learn) {
-  std::string trace;
+  std::deque<TraceNode> trace;
   FlowKey key = frame.Key();
-  auto report = [&trace](int depth, const std::string& text) {
-    trace += text.empty() ? "\n" : std::string(static_cast<size_t>(depth) * 4, ' ') + text + "\n";
-  };
-  sluice::Translate(XlateIn{.topology = topology, .key = key, .learn = learn, .now = now, .report = report});
-  return trace;
+  sluice::Translate(XlateIn{.topology = topology, .key = key, .learn = learn, .now = now, .trace = &trace});
+  return FormatTrace(trace);
 }
 
 std::string TestSwitch::Outcome(const FlowKey& key, const ActionList& actions) {
