@@ -114,7 +114,7 @@ Translator::Step Translator::Do(Pass& pass, const OfStackPush& action, const Lis
 
 Translator::Step Translator::Do(Pass& pass, const OfStackPop& action, const List&) {
   if (pass.stack.empty()) {
-    Drop("Failed to pop from an empty stack. On flow\n {}", FormatMatch(OfMatch{}, 32768, {}));
+    Drop("Failed to pop from an empty stack.");
     return Step::kNext;
   }
   SubValue value = pass.stack.back();

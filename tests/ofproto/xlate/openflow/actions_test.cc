@@ -31,7 +31,7 @@ TEST_F(FlowActionsTest, Outputs) {
   EXPECT_EQ(Do("all"), "2,4");
   EXPECT_EQ(Do("output(port=2,max_len=100)"), "trunc(100),2");
   EXPECT_EQ(Do("set_field:4->reg1,output:NXM_NX_REG1[]"), "4");
-  EXPECT_EQ(Do("normal"), "2,4");
+  EXPECT_EQ(Do("normal", "in_port=1,dl_src=02:00:00:00:00:05,dl_dst=02:00:00:00:00:06"), "2,4");
 }
 
 TEST_F(FlowActionsTest, Queues) {
