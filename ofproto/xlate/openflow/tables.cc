@@ -8,6 +8,9 @@ constexpr uint16_t kIpv4 = 0x0800, kIpv6 = 0x86dd;
 // OFPC_FRAG_*: how fragments are looked up.
 constexpr uint16_t kFragModes = 3, kFragDrop = 1, kFragNxMatch = 3;
 
+// What FlowTables::miss_handling() says.
+constexpr int kMissToController = 0, kMissToNextTable = 1, kMissDrop = 2;
+
 bool LooksAtTransport(const FlowMask& mask) {
   return mask.tp_src != Be16() || mask.tp_dst != Be16() || mask.tcp_flags != Be16();
 }
@@ -106,8 +109,9 @@ void Translator::Table(Pass& pass, uint32_t in_port, uint8_t table, bool may_pac
 }
 
 bool Translator::WantsMiss(const Pass& pass) const {
-  return pass.bridge.pipeline->misses_wanted() && in_.ids != nullptr &&
-         (pass.in_port == nullptr || (pass.in_port->config & kPortNoPacketIn) == 0);
+  const int handling = pass.bridge.pipeline->tables.miss_handling(pass.table);
+  const bool wanted = handling == kMissToController || (handling != kMissDrop && pass.bridge.pipeline->misses_wanted());
+  return wanted && in_.ids != nullptr && (pass.in_port == nullptr || (pass.in_port->config & kPortNoPacketIn) == 0);
 }
 
 void Translator::RunRule(Pass& pass, RulePtr rule, bool drops_fragment, bool may_packet_in, bool is_last) {
@@ -129,6 +133,11 @@ void Translator::RunRule(Pass& pass, RulePtr rule, bool drops_fragment, bool may
     return;
   }
   reason_ = fmt::format("table {} of bridge {} has no flow for this packet", pass.table, pass.bridge.name);
+  if (may_packet_in && pass.table < kMaxTable &&
+      pass.bridge.pipeline->tables.miss_handling(pass.table) == kMissToNextTable) {
+    TraceScope scope(*this, TraceNode::Type::kTable, fmt::format("{:2}. No match.", pass.table));
+    return Table(pass, pass.flow.in_port, static_cast<uint8_t>(pass.table + 1), may_packet_in, is_last);
+  }
   if (may_packet_in && WantsMiss(pass)) {
     TraceScope scope(*this, TraceNode::Type::kTable,
                      fmt::format("{:2}. No match, and a \"packet-in\" is called for.", pass.table));

@@ -30,6 +30,18 @@ TEST_F(TablesTest, AMissIsToldWhenSomebodyWantsIt) {
   EXPECT_TRUE(Translate("in_port=1,arp").actions.empty());
 }
 
+TEST_F(TablesTest, ATableMaySayWhatBecomesOfAMiss) {
+  Flow("table=1,actions=output:2");
+  EXPECT_EQ(Actions("in_port=1"), "drop");
+  ASSERT_FALSE(bridge_.pipeline->tables.SetTableConfig({.table = 0, .miss = 1}));
+  EXPECT_EQ(Actions("in_port=1"), "2");
+  ASSERT_FALSE(bridge_.pipeline->tables.SetTableConfig({.table = 0, .miss = 0}));
+  EXPECT_EQ(RecordOf(Translate("in_port=1").actions).reason, OfPacketIn::Reason::kNoMatch);
+  bridge_.pipeline->SetMissesWanted(true);
+  ASSERT_FALSE(bridge_.pipeline->tables.SetTableConfig({.table = 0, .miss = 2}));
+  EXPECT_EQ(Actions("in_port=1"), "drop");
+}
+
 TEST_F(TablesTest, ResubmitGoesOnBehindTheOtherTable) {
   Flow("actions=resubmit(,1),output:4");
   Flow("table=1,ip,actions=output:2,output:3");
