@@ -36,6 +36,25 @@ struct PipelineAndMeters {
   OfPipeline pipeline;
 };
 
+// Controllers that the switch connects to decide over flows; those that connect to it are guests.
+bool HasControllers(const BridgeConfig& config) {
+  return std::any_of(config.controllers.begin(), config.controllers.end(),
+                     [](const ControllerConfig& controller) { return !IsPassiveTarget(controller.target); });
+}
+
+// Names were checked when the configuration was read.
+FlowTableConfig TableConfigOf(const FlowTableRow& row) {
+  FlowTableConfig config{
+      .name = row.name, .flow_limit = row.flow_limit, .evict = row.evict, .has_prefixes = row.has_prefixes};
+  for (const std::string& group : row.groups) {
+    if (auto subfield = ParseSubfield(group); subfield.ok()) config.eviction_groups.push_back(*subfield);
+  }
+  for (const std::string& prefix : row.prefixes) {
+    if (const FieldInfo* field = FindField(prefix)) config.prefixes.push_back(field->id);
+  }
+  return config;
+}
+
 uint64_t ToInteger(const MacAddress& mac) {
   uint64_t value = 0;
   for (uint8_t byte : mac) value = value << 8 | byte;
@@ -55,7 +74,7 @@ Bridge::Bridge(const BridgeConfig& config, std::shared_ptr<MetersInDatapath> met
 void Bridge::ResetFlows() {
   has_flows_ = true;
   pipeline_->tables.Flush();
-  if (config_.secure) return;
+  if (config_.secure || HasControllers(config_)) return;
   FlowMod normal{.priority = 0, .table = 0, .actions = {OfAction{OfOutput{.port = kOfpNormal}}}};
   // One flow always fits into a table that was just emptied, unless the table may have none.
   static_cast<void>(pipeline_->tables.Apply(normal, {}));
@@ -76,8 +95,20 @@ void Bridge::Apply(const BridgeConfig& config, uint64_t& next_bundle_id) {
     counters[mirror.name] = it != mirror_counters_.end() ? it->second : std::make_shared<MirrorCounters>();
   }
   mirror_counters_ = std::move(counters);
+  ApplyFlowTables(config);
   const bool changes_mode = std::exchange(config_, config).secure != config.secure;
-  if (changes_mode || !has_flows_) ResetFlows();
+  if ((changes_mode && !HasControllers(config_)) || !has_flows_) ResetFlows();
+}
+
+void Bridge::ApplyFlowTables(const BridgeConfig& config) {
+  for (const auto& [table, row] : config_.flow_tables) {
+    if (!config.flow_tables.contains(table)) pipeline_->tables.Configure(table, {});
+  }
+  for (const auto& [table, row] : config.flow_tables) {
+    auto before = config_.flow_tables.find(table);
+    if (before != config_.flow_tables.end() && before->second == row) continue;
+    pipeline_->tables.Configure(table, TableConfigOf(row));
+  }
 }
 
 void Bridge::ApplyPorts(const BridgeConfig& config, uint64_t& next_bundle_id) {

@@ -24,7 +24,8 @@ class Bridge {
   // Follows `config`: limits and static entries of the MAC table; forgets what was learned behind ports that are no
   // more or have other VLANs. `next_bundle_id` counts over all bridges.
   void Apply(const BridgeConfig& config, uint64_t& next_bundle_id);
-  // Removes all flows and adds the one that a bridge has to begin with: NORMAL for everything, unless it is secure.
+  // Removes all flows and adds the one that a bridge has to begin with: NORMAL for everything, unless it is secure
+  // or has controllers.
   void ResetFlows();
   // Chooses the bridge's address: other_config:hwaddr, else the lowest of its system ports, else one of its own.
   void ChooseMac(const PortManager& ports);
@@ -49,6 +50,7 @@ class Bridge {
  private:
   void ApplyPorts(const BridgeConfig& config, uint64_t& next_bundle_id);
   void ApplyStaticMacs(const BridgeConfig& config);
+  void ApplyFlowTables(const BridgeConfig& config);
 
   const MacTable::Clock::time_point made_ = MacTable::Clock::now();
   BridgeConfig config_;

@@ -37,6 +37,7 @@ Switch::Impl::Impl(DatapathManager& the_datapaths) : datapaths(the_datapaths), p
 
 Switch::Impl::~Impl() {
   links_.Cancel();
+  openflow.reset();
   ports.Apply({});
   StopForwarding();
 }
@@ -84,6 +85,7 @@ void Switch::Impl::ApplyBridges() {
 
 void Switch::Impl::Configure(const SwitchConfig& next) {
   config = next;
+  if (openflow != nullptr) openflow->RemoveBridges(config);
   ApplyLimits();
   ApplyBridges();
   if (!config.bridges.empty()) {
@@ -95,6 +97,7 @@ void Switch::Impl::Configure(const SwitchConfig& next) {
   ports.Apply(config);
   FollowDevices();
   Publish();
+  if (openflow != nullptr) openflow->Apply(config);
   if (config.bridges.empty()) {
     StopForwarding();
   } else if (forwarding != nullptr) {
@@ -125,6 +128,7 @@ bool Switch::Impl::Retry() {
   PortManager::Changes changes = ports.Refresh();
   if (opened || changes.status) FollowDevices();
   if (opened || changes.topology) Publish();
+  if (openflow != nullptr && (opened || changes.status)) openflow->PortsChanged();
   if ((opened || changes.status) && on_status_change) on_status_change();
   return opened;
 }
@@ -144,6 +148,7 @@ void Switch::Impl::Tick() {
   }
   if (expired > 0) MacsChanged();
   Retry();
+  if (openflow != nullptr && openflow->Tick() && on_status_change) on_status_change();
 }
 
 // Switch
@@ -156,6 +161,15 @@ void Switch::Configure(const SwitchConfig& config) { impl_->Configure(config); }
 bool Switch::Retry() { return impl_->Retry(); }
 void Switch::OnStatusChange(std::function<void()> callback) { impl_->on_status_change = std::move(callback); }
 void Switch::Tick() { impl_->Tick(); }
+
+void Switch::ServeOpenFlow(EventLoop& loop, const std::string& run_directory) {
+  impl_->openflow = std::make_unique<OpenFlowService>(loop, run_directory, *impl_);
+}
+
+std::vector<ControllerStatus> Switch::controller_statuses(std::string_view bridge) const {
+  ConnectionManager* manager = impl_->openflow != nullptr ? impl_->openflow->Find(bridge) : nullptr;
+  return manager != nullptr ? manager->status() : std::vector<ControllerStatus>();
+}
 
 const InterfaceStatus* Switch::interface_status(std::string_view name) {
   Interface* interface = impl_->ports.Find(name);

@@ -10,6 +10,7 @@
 #include "ofproto/bridge.h"
 #include "ofproto/forwarding_state.h"
 #include "ofproto/frame_parser.h"
+#include "ofproto/openflow_service.h"
 #include "ofproto/port_manager.h"
 #include "ofproto/revalidator.h"
 #include "ofproto/switch.h"
@@ -69,6 +70,7 @@ struct Switch::Impl {
   ForwardingState state;
   FrameParser frames;
   std::unique_ptr<Forwarding> forwarding;
+  std::unique_ptr<OpenFlowService> openflow;  // nullptr: nobody asked for it
   std::function<void()> on_status_change;
   InterfaceStatus queried;
 

@@ -172,4 +172,10 @@ std::vector<ControllerStatus> ConnectionManager::status() const {
 
 size_t ConnectionManager::connection_count() const { return impl_->core.connections.size(); }
 
+size_t ConnectionManager::max_unsent_bytes() const {
+  size_t most = 0;
+  for (const auto& connection : impl_->core.connections) most = std::max(most, connection->channel().unsent_bytes());
+  return most;
+}
+
 }  // namespace sluice

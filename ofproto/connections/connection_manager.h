@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,7 +15,7 @@
 
 #include "lib/io/event_loop.h"
 #include "lib/io/stream.h"
-#include "ofproto/connections/controller_config.h"
+#include "ofproto/connections/openflow_config.h"
 #include "ofproto/connections/of_switch.h"
 #include "ofproto/xlate/packet_in.h"
 
@@ -29,13 +28,6 @@ struct BridgeConnectionsConfig {
   TlsConfig tls;
   std::string run_directory;
   bool operator==(const BridgeConnectionsConfig&) const = default;
-};
-
-// Columns of the Controller row.
-struct ControllerStatus {
-  bool is_connected = false;
-  std::string role;                           // "other", "master", "slave"; "" while not connected
-  std::map<std::string, std::string> status;  // state, last_error, sec_since_connect, sec_since_disconnect, ...
 };
 
 class ConnectionManager {
@@ -58,6 +50,8 @@ class ConnectionManager {
   std::vector<ControllerStatus> status() const;
   // ofproto's commands: how many are connected, for show commands.
   size_t connection_count() const;
+  // Bytes that the slowest peer has not read yet.
+  size_t max_unsent_bytes() const;
 
  private:
   struct Impl;

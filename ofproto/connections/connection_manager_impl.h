@@ -1,6 +1,7 @@
 // ConnectionManager::Impl: the connections of a bridge and what they share.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <vector>

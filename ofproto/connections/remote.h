@@ -14,7 +14,7 @@
 
 #include "lib/io/event_loop.h"
 #include "lib/io/stream.h"
-#include "ofproto/connections/controller_config.h"
+#include "ofproto/connections/openflow_config.h"
 
 namespace sluice {
 

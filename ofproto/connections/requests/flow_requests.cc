@@ -53,7 +53,6 @@ OfStatus Statistics(OfRequest& request, FlowStatsRequest& asked) {
   if (OfStatus failed = CheckMatch(asked.match)) return failed;
   request.of_switch().SyncStatistics();
   std::vector<RulePtr> rules = request.pipeline().tables.Collect(asked);
-  std::erase_if(rules, [](const RulePtr& rule) { return (rule->flags & kHiddenFlow) != 0; });
   if (asked.aggregate) {
     Aggregate(request, rules);
   } else {

@@ -21,12 +21,7 @@ OfStatus Modify(OfRequest& request, GroupMod& mod) {
 
 OfStatus Statistics(OfRequest& request, OfGroupStatsRequest& asked) {
   request.of_switch().SyncStatistics();
-  const std::vector<RulePtr> rules = request.pipeline().tables.Collect({});
-  auto count = [&rules](uint32_t group) {
-    uint32_t users = 0;
-    for (const RulePtr& rule : rules) users += OutputsToGroup(*rule->actions, group) ? 1 : 0;
-    return users;
-  };
+  auto count = [&tables = request.pipeline().tables](uint32_t group) { return tables.group_users(group); };
   request.ReplyInPieces<OfGroupStatsReply>(request.pipeline().groups.Statistics(asked.group, OfClock::now(), count),
                                            kPerPiece);
   return std::nullopt;

@@ -1,6 +1,4 @@
 // Meters: modification, statistics, configuration.
-#include <algorithm>
-
 #include "ofproto/connections/requests/request_forward.h"
 #include "ofproto/connections/requests/request_table.h"
 
@@ -19,13 +17,6 @@ OfStatus Modify(OfRequest& request, MeterMod& mod) {
   return std::nullopt;
 }
 
-bool Uses(const OfActions& actions, uint32_t meter) {
-  return std::any_of(actions.begin(), actions.end(), [meter](const OfAction& action) {
-    const auto* used = std::get_if<OfMeter>(&action.value);
-    return used != nullptr && used->meter == meter;
-  });
-}
-
 OfStatus CheckExists(const OfPipeline& pipeline, uint32_t meter) {
   if (meter == kMeterAll || !pipeline.meters.Describe(meter).empty()) return std::nullopt;
   return OfFailure{OfError::kMmfcUnknownMeter, fmt::format("meter {} does not exist", meter)};
@@ -35,12 +26,7 @@ OfStatus Statistics(OfRequest& request, OfMeterStatsRequest& asked) {
   OfPipeline& pipeline = request.pipeline();
   if (OfStatus failed = CheckExists(pipeline, asked.meter)) return failed;
   request.of_switch().SyncStatistics();
-  const std::vector<RulePtr> rules = pipeline.tables.Collect({});
-  auto count = [&rules](uint32_t meter) {
-    uint32_t users = 0;
-    for (const RulePtr& rule : rules) users += Uses(*rule->actions, meter) ? 1 : 0;
-    return users;
-  };
+  auto count = [&pipeline](uint32_t meter) { return pipeline.tables.meter_users(meter); };
   request.ReplyInPieces<OfMeterStatsReply>(pipeline.meters.Statistics(asked.meter, OfClock::now(), count), kPerPiece);
   return std::nullopt;
 }
