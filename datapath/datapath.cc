@@ -8,7 +8,6 @@
 #include "datapath/parallel.h"
 #include "lib/base/log.h"
 #include "lib/base/status.h"
-#include "lib/packet/headers.h"
 
 namespace sluice {
 namespace {
@@ -33,15 +32,6 @@ void AddToConservation(Conservation& sum, const Port& port) {
   for (size_t i = 0; i < kDropReasonCount; ++i) {
     sum.drops.frames[i] += stats.rx_drops.frames[i] + stats.tx_drops.frames[i];
   }
-}
-
-// What became of packets that came from no port.
-void AddToConservation(Conservation& sum, const PmdThread& thread) {
-  const Pipeline::ExecutedCounters& executed = thread.executed();
-  sum.received += executed.received;
-  sum.copies += executed.ingress.copies;
-  sum.consumed += executed.ingress.consumed;
-  for (size_t i = 0; i < kDropReasonCount; ++i) sum.drops.frames[i] += executed.ingress.ingress_drops.frames[i];
 }
 
 }  // namespace
@@ -85,10 +75,7 @@ absl::StatusOr<Datapath::Pmd> Datapath::StartThread(size_t slot, int core) {
   if (!thread.ok()) return InvalidArgument("datapath {}: {}", name_, Message(thread.status()));
   Pmd pmd;
   pmd.thread = *std::move(thread);
-  pmd.thread->Call([&, offers = kernel_forwarding_.OffersOf(slot)] {
-    pmd.thread->set_offers(offers);
-    pmd.thread->set_meters(&meters_);
-  });
+  pmd.thread->Call([&, offers = kernel_forwarding_.OffersOf(slot)] { pmd.thread->set_offers(offers); });
   for (auto& [number, port] : ports_) {
     if (absl::Status status = port->OpenSlot(slot); !status.ok()) {
       for (auto& [opened, open_port] : ports_) open_port->CloseSlot(slot);
@@ -107,7 +94,6 @@ void Datapath::StopThread(Pmd& pmd) {
     for (auto& [number, port] : ports_) pmd.thread->SetPort(number, nullptr);
   });
   for (auto& [number, port] : ports_) port->CloseSlot(pmd.thread->slot());
-  AddToConservation(gone_, *pmd.thread);
   pmd.thread.reset();
 }
 
@@ -274,23 +260,6 @@ void Datapath::WhilePaused(const std::function<void()>& function) {
   for (Pmd& pmd : pmds_) pmd.thread->FinishCall();
 }
 
-PmdThread& Datapath::ExecutingThread(uint32_t in_port) const {
-  const Port* port = FindPort(in_port);
-  if (port != nullptr && !port->rxqs().empty() && port->rxqs()[0]->thread != nullptr) return *port->rxqs()[0]->thread;
-  return *pmds_.front().thread;
-}
-
-absl::Status Datapath::Execute(ExecuteRequest request) {
-  if (pmds_.empty()) return FailedPrecondition("datapath {} has no thread that could send packets", name_);
-  if (request.frame.size() < sizeof(EthernetHeader) || request.frame.size() > PacketPools::kLargeDataSize) {
-    return InvalidArgument("datapath {}: a packet of {} bytes cannot be sent, expected {} to {}", name_,
-                           request.frame.size(), sizeof(EthernetHeader), PacketPools::kLargeDataSize);
-  }
-  PmdThread& thread = ExecutingThread(request.in_port);
-  while (!thread.Submit(request)) thread.Call([] {});
-  return absl::OkStatus();
-}
-
 Datapath::Lookups Datapath::CountLookups() const {
   Lookups lookups;
   for (const Pmd& pmd : pmds_) {
@@ -311,7 +280,6 @@ Conservation Datapath::GetConservation() {
   sum.drops.Add(DropReason::kTxPortDown, kernel.no_device);
   WhilePaused([&] {
     for (const auto& [number, port] : ports_) AddToConservation(sum, *port);
-    for (const Pmd& pmd : pmds_) AddToConservation(sum, *pmd.thread);
   });
   return sum;
 }

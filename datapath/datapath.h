@@ -20,7 +20,6 @@
 
 #include "datapath/flow_table.h"
 #include "datapath/kernel_forwarding.h"
-#include "datapath/meters.h"
 #include "datapath/pmd_thread.h"
 #include "datapath/port.h"
 #include "datapath/rxq_scheduler.h"
@@ -74,7 +73,6 @@ class Datapath {
 
   const std::string& name() const { return name_; }
   FlowTable& flows() { return flows_; }
-  DpMeters& meters() { return meters_; }
 
   // Ports
   // ---------------------------------------------------------------------------------------------------------------
@@ -122,14 +120,6 @@ class Datapath {
   // Call every second: looks at the devices of which no notification comes (Netdev::needs_link_polling).
   void PollLinks();
 
-  // Packets
-  // -------------------------------------------------------------------------------------------------------------
-  // Carries out actions on a packet that comes from no port. Queued when this returns OK, and done before any later
-  // change of this object; packets of one in_port keep their order. Counted in GetConservation() as received, and in no
-  // port but those that it leaves by. Fails without a PMD thread, or with a frame shorter than an Ethernet header or
-  // longer than a buffer.
-  absl::Status Execute(ExecuteRequest request);
-
   // `handler` outlives the datapath, or is replaced first. nullptr: drop and count.
   void SetUpcallHandler(UpcallHandler* handler);
 
@@ -161,8 +151,6 @@ class Datapath {
   void StopPolling(const std::vector<PortRxq*>& queues);
   // Computes and applies who polls what. Returns how many queues changed their thread.
   size_t Assign();
-  // Where packets of Execute() with this in_port go.
-  PmdThread& ExecutingThread(uint32_t in_port) const;
   // Runs `function` while every thread waits between two turns.
   void WhilePaused(const std::function<void()>& function);
 
@@ -171,7 +159,6 @@ class Datapath {
   DropUpcallHandler drop_handler_;
   UpcallHandler* upcalls_ = &drop_handler_;
   FlowTable flows_;
-  DpMeters meters_;
   KernelForwarding kernel_forwarding_{flows_};
   std::map<uint32_t, std::unique_ptr<Port>> ports_;
   uint32_t next_number_ = 1;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <variant>
 
-#include "datapath/actions/meter_packets.h"
 #include "datapath/actions/packet_copy.h"
 #include "datapath/actions/set_fields.h"
 #include "datapath/actions/tags.h"
@@ -35,16 +34,14 @@ FrameLengths LengthsOf(const DpPacket& packet) {
   return {packet.payload_offset + segment, packet.payload_offset + (payload - 1) % segment + 1};
 }
 
-// Whether packets leave the list by this action, or are at least counted by it. Any other one only prepares for a later
-// one.
+// Whether packets leave the list by this action. Any other one only prepares for a later one.
 bool LetsGo(const Action& action) {
   return std::visit(
       [](const auto& value) {
         using T = std::decay_t<decltype(value)>;
         return std::is_same_v<T, OutputAction> || std::is_same_v<T, DropAction> || std::is_same_v<T, RecircAction> ||
                std::is_same_v<T, CloneAction> || std::is_same_v<T, SampleAction> ||
-               std::is_same_v<T, CheckPktLenAction> || std::is_same_v<T, UserspaceAction> ||
-               std::is_same_v<T, MeterAction>;
+               std::is_same_v<T, CheckPktLenAction> || std::is_same_v<T, UserspaceAction>;
       },
       action.value);
 }
@@ -298,14 +295,6 @@ class Executor {
       }
     }
     if (step.last) step.batch.Clear();
-  }
-
-  void Do(const MeterAction& action, Step& step) {
-    if (DpMeter* meter = sink_.FindMeter(action.number)) {
-      const uint64_t now = MeterNow();
-      ChangeAll(step, DropReason::kMeter, [&](DpPacket& packet) { return MeterPacket(packet, *meter, now); });
-    }
-    if (step.last) DropAll(step.batch, DropReason::kActionDrop);
   }
 
   // Actions that change packets

@@ -12,14 +12,11 @@
 // Checksums follow their state: a full one (kUnknown, kGood, kBad) is updated incrementally (RFC 1624), so that a wrong
 // one stays as wrong; of a postponed one (kPartial) only the pseudo-header sum is. A UDP checksum of zero stays zero.
 //
-// meter passes, drops (kMeter) or remarks a packet whole, a super-packet by its first segment, and counts its segments.
-//
 // Threading: a PMD thread, with its own pools. No allocation, no lock, recursion bounded by kMaxActionDepth.
 #pragma once
 
 #include <cstdint>
 
-#include "datapath/meter.h"
 #include "lib/flow/actions.h"
 #include "lib/packet/drop_reason.h"
 #include "lib/packet/packet_batch.h"
@@ -44,8 +41,6 @@ class ActionSink {
   // Never a super-packet or a postponed checksum.
   virtual void Userspace(DpPacketPtr packet, const UserspaceAction& action) = 0;
   virtual void Drop(DpPacketPtr packet, DropReason reason) = 0;
-  // nullptr: there is none of this number.
-  virtual DpMeter* FindMeter(uint32_t number) = 0;
 
   // A copy of `original` was made, or (`made` false) could not be made for lack of buffers: then nothing else is called
   // for this copy, and it counts as one that was dropped (kCloneFailed). `frames` is how many wire frames it stands

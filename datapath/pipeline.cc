@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <ctime>
 
-#include "datapath/actions/packet_copy.h"
 #include "datapath/kernel_key.h"
 #include "lib/base/cycle_clock.h"
 #include "lib/packet/coalesce.h"
@@ -76,7 +75,6 @@ void Pipeline::SetPort(uint32_t number, PmdPort* port) {
 
 void Pipeline::Process(RxBurst& burst, PmdPort& ingress, bool coalesce) {
   ingress_ = &ingress;
-  ingress_counters_ = &ingress.counters;
   now_ms_ = CoarseMilliseconds();
   if (Policer* policer = ingress.policer()) [[unlikely]]
     Police(burst, *policer);
@@ -102,29 +100,6 @@ void Pipeline::Process(RxBurst& burst, PmdPort& ingress, bool coalesce) {
     burst.Clear();
     if (!chunk_.empty()) ProcessBatch(chunk_);
   }
-  FlushOutputs();
-}
-
-void Pipeline::Execute(const ExecuteRequest& request) {
-  ingress_ = nullptr;
-  ingress_counters_ = &executed_.ingress;
-  now_ms_ = CoarseMilliseconds();
-  ++executed_.received;
-  const auto length = static_cast<uint32_t>(request.frame.size());
-  DpPacketPtr packet = AllocateFor(length, pools_);
-  if (packet == nullptr) {
-    executed_.ingress.ingress_drops.Add(DropReason::kRxPoolEmpty);
-    return;
-  }
-  packet->SetHeadLength(length);
-  std::copy(request.frame.begin(), request.frame.end(), packet->data());
-  packet->in_port = request.in_port;
-  packet->skb_mark = request.skb_mark;
-  packet->skb_priority = request.skb_priority;
-  packet->dp_hash = request.dp_hash;
-  ParseLayers(*packet);
-  chunk_.Add(std::move(packet));
-  ExecuteActions(chunk_, request.actions, pools_, *this);
   FlushOutputs();
 }
 
@@ -165,7 +140,7 @@ void Pipeline::SegmentChunk(uint32_t mtu) {
   PrepareForEgress(chunk_, caps, pools_, *this, drops);
   for (size_t i = 0; i < kDropReasonCount; ++i) {
     if (drops.frames[i] == 0) continue;
-    ingress_counters_->ingress_drops.Add(ReceiveReason(static_cast<DropReason>(i)), drops.frames[i]);
+    ingress_->counters.ingress_drops.Add(ReceiveReason(static_cast<DropReason>(i)), drops.frames[i]);
   }
 }
 
@@ -191,7 +166,7 @@ void Pipeline::ProcessBatch(PacketBatch& batch) {
   for (size_t i = 0; i < batch.size(); ++i) {
     const FlowKey& key = level.keys[i];
     DpPacketPtr packet = batch.Take(i);
-    if (depth_ == 0) ingress_counters_->rx_histogram.Add(FramesOf(*packet));
+    if (depth_ == 0) ingress_->counters.rx_histogram.Add(FramesOf(*packet));
     DpFlow* flow = Classify(key, level.hashes[i]);
     if (flow == nullptr) [[unlikely]] {
       flow = Miss(key, level.hashes[i], packet);
@@ -220,7 +195,7 @@ DpFlow* Pipeline::Classify(const FlowKey& key, uint32_t hash) {
 // Only what is likely to be taken: KernelForwarding looks closely.
 [[gnu::noinline]] void Pipeline::OfferFlow(const FlowKey& key, const DpFlow& flow, uint32_t hits) {
   if (key.ip_proto == kIpProtoTcp && hits % kTcpOfferInterval != 0) return;
-  if (offers_ == nullptr || ingress_ == nullptr || !ingress_->kernel_forwarding() || key.recirc_id != 0) return;
+  if (offers_ == nullptr || !ingress_->kernel_forwarding() || key.recirc_id != 0) return;
   auto output = OnlyOutput(flow.actions());
   if (!output || *output >= ports_.size()) return;
   const PmdPort* egress = ports_[*output];
@@ -323,19 +298,19 @@ void Pipeline::Userspace(DpPacketPtr packet, const UserspaceAction& action) {
   FlowKey key;
   ParsePacket(*packet, key);
   if (upcalls_->OnUserspace(key, *packet, action)) {
-    ingress_counters_->consumed += FramesOf(*packet);
+    ingress_->counters.consumed += FramesOf(*packet);
   } else {
     Drop(std::move(packet), DropReason::kUserspace);
   }
 }
 
 void Pipeline::Drop(DpPacketPtr packet, DropReason reason) {
-  ingress_counters_->ingress_drops.Add(reason, FramesOf(*packet));
+  ingress_->counters.ingress_drops.Add(reason, FramesOf(*packet));
 }
 
 void Pipeline::OnCopy(const DpPacket& /*original*/, uint32_t frames, bool made) {
-  ingress_counters_->copies += frames;
-  if (!made) ingress_counters_->ingress_drops.Add(DropReason::kCloneFailed, frames);
+  ingress_->counters.copies += frames;
+  if (!made) ingress_->counters.ingress_drops.Add(DropReason::kCloneFailed, frames);
 }
 
 }  // namespace sluice

@@ -1,13 +1,10 @@
 // Pipeline: the way of packets through one PMD thread, from what a receive queue gave to the transmit queues.
 //
-//   1. ingress: policing; in_port; what is larger than the port's MTU is let through (a super-packet, with TSO),
-//   segmented (a
+//   1. ingress: policing; in_port; what is larger than the port's MTU is let through (a super-packet, with TSO), segmented (a
 //      super-packet, without) or dropped; coalescing
 //   2. per batch of 32: parse, hash, flow cache, flow table, upcall
 //   3. packets of one flow together: statistics, actions
 //   4. outputs gathered per port and sent, once per port, before Process() returns
-//
-// A packet that comes from no port (Execute) enters at 3.
 //
 // Recirculated packets go through 2 and 3 again, nested, up to kMaxRecirculations times. Order within a flow is kept.
 // Everything here belongs to one thread; there is no allocation and no lock but in an upcall.
@@ -19,11 +16,9 @@
 #include <vector>
 
 #include "datapath/execute.h"
-#include "datapath/execute_request.h"
 #include "datapath/flow_cache.h"
 #include "datapath/flow_offers.h"
 #include "datapath/flow_table.h"
-#include "datapath/meters.h"
 #include "datapath/pmd_port.h"
 #include "datapath/upcall.h"
 #include "lib/packet/packet_batch.h"
@@ -46,16 +41,12 @@ class Pipeline final : private ActionSink, private EgressSink {
   void SetPort(uint32_t number, PmdPort* port);
   // Where flows go that are hit often; nullptr: nowhere.
   void set_offers(FlowOffers* offers) { offers_ = offers; }
-  // What meter actions ask; nullptr: there are no meters.
-  void set_meters(const DpMeters* meters) { meters_ = meters; }
 
   // Call after RcuQuiescent() and before Process().
   void BeginTurn() { generation_ = table_.generation(); }
   // Forwards everything in `burst`, which is empty afterwards. `coalesce` makes super-packets of MTU-sized frames
   // first.
   void Process(RxBurst& burst, PmdPort& ingress, bool coalesce);
-  // Carries out the request's actions on a packet made of it, and sends what comes of that.
-  void Execute(const ExecuteRequest& request);
 
   // Written by the thread, read by any. Lookups are counted in packets; a super-packet is one.
   struct Counters {
@@ -67,13 +58,6 @@ class Pipeline final : private ActionSink, private EgressSink {
     Counter batches;  // of packets of one flow
   };
   const Counters& counters() const { return counters_; }
-  // The same for packets of Execute(), which belong to no port. Frames that were received, and, of the ingress part of
-  // a port's counters, what became of them.
-  struct ExecutedCounters {
-    Counter received;
-    PmdPort::Counters ingress;
-  };
-  const ExecutedCounters& executed() const { return executed_; }
 
  private:
   // Packets of one batch that hit the same flow.
@@ -116,26 +100,22 @@ class Pipeline final : private ActionSink, private EgressSink {
   void Userspace(DpPacketPtr packet, const UserspaceAction& action) override;
   void Drop(DpPacketPtr packet, DropReason reason) override;
   void OnCopy(const DpPacket& original, uint32_t frames, bool made) override;
-  DpMeter* FindMeter(uint32_t number) override { return meters_ == nullptr ? nullptr : meters_->Find(number); }
 
   FlowTable& table_;
   const size_t slot_;
   PacketPools& pools_;
   UpcallHandler* upcalls_;
   FlowOffers* offers_ = nullptr;
-  const DpMeters* meters_ = nullptr;
   FlowCache cache_;
   uint64_t generation_ = 0;
-  uint64_t now_ms_ = 0;         // monotonic, of this Process()
-  PmdPort* ingress_ = nullptr;  // of this Process(): every packet in the pipeline came in there; else nullptr
-  PmdPort::Counters* ingress_counters_ = nullptr;  // where they are accounted for
-  std::vector<PmdPort*> ports_;                    // by number; nullptr: no such port
-  std::vector<PmdPort*> listed_;                   // have pending frames; room for all
+  uint64_t now_ms_ = 0;           // monotonic, of this Process()
+  PmdPort* ingress_ = nullptr;    // of this Process(): every packet in the pipeline came in there
+  std::vector<PmdPort*> ports_;   // by number; nullptr: no such port
+  std::vector<PmdPort*> listed_;  // have pending frames; room for all
   std::unique_ptr<std::array<Level, kMaxRecirculations + 1>> levels_;
   size_t depth_ = 0;
   PacketBatch chunk_;  // of a burst
   Counters counters_;
-  ExecutedCounters executed_;
 };
 
 }  // namespace sluice

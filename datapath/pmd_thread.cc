@@ -79,24 +79,6 @@ void PmdThread::RunCall() {
   call_.notify_one();
 }
 
-bool PmdThread::Submit(ExecuteRequest& request) {
-  ExecuteRequest* place = requests_.Next();
-  if (place == nullptr) return false;
-  *place = std::move(request);
-  requests_.CommitPush();
-  poller_->Wake();
-  return true;
-}
-
-// While the caller waits for a Call() no more are submitted: then kMaxRequests are all.
-void PmdThread::RunRequests(size_t max) {
-  pipeline_.BeginTurn();
-  for (size_t done = 0; done < max && requests_.Front() != nullptr; ++done) {
-    pipeline_.Execute(*requests_.Front());
-    requests_.Pop();
-  }
-}
-
 void PmdThread::AddRxq(PolledRxq* queue) {
   queue->rxq->Attach(pools_);
   poller_->Add(queue);
@@ -113,10 +95,7 @@ void PmdThread::Loop() {
   uint64_t last_look = now_;
   while (!stopping_) {
     RcuQuiescent();
-    const bool called = call_.load(std::memory_order_acquire) != nullptr;
-    if (requests_.Front() != nullptr) [[unlikely]]
-      RunRequests(called ? kMaxRequests : PacketBatch::kCapacity);
-    if (called) [[unlikely]] {
+    if (call_.load(std::memory_order_relaxed) != nullptr) [[unlikely]] {
       RunCall();
       continue;
     }

@@ -18,11 +18,9 @@
 #include <thread>
 #include <vector>
 
-#include "datapath/execute_request.h"
 #include "datapath/flow_table.h"
 #include "datapath/pipeline.h"
 #include "datapath/poller.h"
-#include "datapath/spsc_ring.h"
 #include "datapath/upcall.h"
 #include "lib/packet/slab_pool.h"
 
@@ -58,11 +56,6 @@ class PmdThread {
   void StartCall(const std::function<void()>& function);
   void FinishCall();
 
-  // Takes the request over and carries it out in the thread, in order with others and before any later Call(). False,
-  // and nothing is taken, if kMaxRequests wait already. Same caller as Call().
-  static constexpr size_t kMaxRequests = 256;
-  bool Submit(ExecuteRequest& request);
-
   // Inside Call() only
   // --------------------------------------------------------------------------------------------------- Starts or stops
   // polling a queue; its port (of this thread) has been set before.
@@ -73,7 +66,6 @@ class PmdThread {
   void RefreshDescriptors() { poller_->Refresh(); }
   void RefreshDescriptor(PolledRxq* queue) { poller_->Refresh(queue); }
   void set_upcalls(UpcallHandler& upcalls) { pipeline_.set_upcalls(upcalls); }
-  void set_meters(const DpMeters* meters) { pipeline_.set_meters(meters); }
   void set_offers(FlowOffers* offers) {
     offers_ = offers;
     pipeline_.set_offers(offers);
@@ -92,7 +84,6 @@ class PmdThread {
   };
   const Counters& counters() const { return counters_; }
   const Pipeline::Counters& pipeline_counters() const { return pipeline_.counters(); }
-  const Pipeline::ExecutedCounters& executed() const { return pipeline_.executed(); }
 
  private:
   PmdThread(const Options& options, FlowTable& table, UpcallHandler& upcalls, PacketPools pools,
@@ -100,7 +91,6 @@ class PmdThread {
   void Run();
   void Loop();
   void RunCall();
-  void RunRequests(size_t max);
   // Asks every active queue once. Returns whether one gave packets.
   bool PollActive();
   // Returns whether the queue is not known to be empty.
@@ -120,8 +110,6 @@ class PmdThread {
   std::atomic<bool> started_{false};
 
   std::atomic<const std::function<void()>*> call_{nullptr};
-  // What was carried out stays in its place, for the caller's thread to free when it uses the place again.
-  SpscRing<ExecuteRequest, kMaxRequests> requests_;
   std::thread thread_;
 };
 

@@ -29,7 +29,6 @@ bool Same(const UserspaceAction& a, const UserspaceAction& b) {
   return a.pid == b.pid && a.userdata == b.userdata && a.include_actions == b.include_actions &&
          a.tunnel_out_port == b.tunnel_out_port;
 }
-bool Same(const MeterAction& a, const MeterAction& b) { return a.number == b.number; }
 
 }  // namespace
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <random>
-#include <utility>
 
 namespace sluice {
 namespace {
@@ -27,34 +26,6 @@ bool SameVlans(const PortConfigRow& a, const PortConfigRow& b) {
          a.qinq_ethtype == b.qinq_ethtype;
 }
 
-// Meters take themselves out of the datapath when they go, and installed flows may keep tables for a while.
-struct PipelineAndMeters {
-  explicit PipelineAndMeters(std::shared_ptr<MetersInDatapath> in_datapath)
-      : meters(std::move(in_datapath)), pipeline(*meters) {}
-
-  std::shared_ptr<MetersInDatapath> meters;
-  OfPipeline pipeline;
-};
-
-// Controllers that the switch connects to decide over flows; those that connect to it are guests.
-bool HasControllers(const BridgeConfig& config) {
-  return std::any_of(config.controllers.begin(), config.controllers.end(),
-                     [](const ControllerConfig& controller) { return !IsPassiveTarget(controller.target); });
-}
-
-// Names were checked when the configuration was read.
-FlowTableConfig TableConfigOf(const FlowTableRow& row) {
-  FlowTableConfig config{
-      .name = row.name, .flow_limit = row.flow_limit, .evict = row.evict, .has_prefixes = row.has_prefixes};
-  for (const std::string& group : row.groups) {
-    if (auto subfield = ParseSubfield(group); subfield.ok()) config.eviction_groups.push_back(*subfield);
-  }
-  for (const std::string& prefix : row.prefixes) {
-    if (const FieldInfo* field = FindField(prefix)) config.prefixes.push_back(field->id);
-  }
-  return config;
-}
-
 uint64_t ToInteger(const MacAddress& mac) {
   uint64_t value = 0;
   for (uint8_t byte : mac) value = value << 8 | byte;
@@ -63,27 +34,8 @@ uint64_t ToInteger(const MacAddress& mac) {
 
 }  // namespace
 
-Bridge::Bridge(const BridgeConfig& config, std::shared_ptr<MetersInDatapath> meters,
-               std::function<void()> on_new_version)
-    : macs_(std::make_shared<MacTable>(config.mac_table_size, config.mac_aging)), own_mac_(MakeOwnMac()) {
-  auto both = std::make_shared<PipelineAndMeters>(std::move(meters));
-  pipeline_ = std::shared_ptr<OfPipeline>(both, &both->pipeline);
-  pipeline_->tables.OnNewVersion(std::move(on_new_version));
-}
-
-void Bridge::ResetFlows() {
-  has_flows_ = true;
-  pipeline_->tables.Flush();
-  if (config_.secure || HasControllers(config_)) return;
-  FlowMod normal{.priority = 0, .table = 0, .actions = {OfAction{OfOutput{.port = kOfpNormal}}}};
-  // One flow always fits into a table that was just emptied, unless the table may have none.
-  static_cast<void>(pipeline_->tables.Apply(normal, {}));
-}
-
-uint32_t Bridge::PortConfig(std::string_view interface) const {
-  auto it = port_configs_.find(interface);
-  return it == port_configs_.end() ? 0 : it->second;
-}
+Bridge::Bridge(const BridgeConfig& config)
+    : macs_(std::make_shared<MacTable>(config.mac_table_size, config.mac_aging)), own_mac_(MakeOwnMac()) {}
 
 void Bridge::Apply(const BridgeConfig& config, uint64_t& next_bundle_id) {
   macs_->SetLimits(config.mac_table_size, config.mac_aging);
@@ -95,20 +47,7 @@ void Bridge::Apply(const BridgeConfig& config, uint64_t& next_bundle_id) {
     counters[mirror.name] = it != mirror_counters_.end() ? it->second : std::make_shared<MirrorCounters>();
   }
   mirror_counters_ = std::move(counters);
-  ApplyFlowTables(config);
-  const bool changes_mode = std::exchange(config_, config).secure != config.secure;
-  if ((changes_mode && !HasControllers(config_)) || !has_flows_) ResetFlows();
-}
-
-void Bridge::ApplyFlowTables(const BridgeConfig& config) {
-  for (const auto& [table, row] : config_.flow_tables) {
-    if (!config.flow_tables.contains(table)) pipeline_->tables.Configure(table, {});
-  }
-  for (const auto& [table, row] : config.flow_tables) {
-    auto before = config_.flow_tables.find(table);
-    if (before != config_.flow_tables.end() && before->second == row) continue;
-    pipeline_->tables.Configure(table, TableConfigOf(row));
-  }
+  config_ = config;
 }
 
 void Bridge::ApplyPorts(const BridgeConfig& config, uint64_t& next_bundle_id) {

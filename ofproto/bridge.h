@@ -1,7 +1,6 @@
-// Bridge: what of one bridge outlives its configurations: flow tables, MAC table, mirror counters, addresses. Main thread.
+// Bridge: what of one bridge outlives its configurations: MAC table, mirror counters, addresses. Main thread.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -9,7 +8,6 @@
 #include <string_view>
 
 #include "ofproto/config.h"
-#include "ofproto/datapath_meters.h"
 #include "ofproto/port_manager.h"
 #include "ofproto/switch.h"
 #include "ofproto/xlate/topology.h"
@@ -18,15 +16,11 @@ namespace sluice {
 
 class Bridge {
  public:
-  // `on_new_version`: called (any thread) when a flow table has changed. The first Apply() adds the first flow.
-  Bridge(const BridgeConfig& config, std::shared_ptr<MetersInDatapath> meters, std::function<void()> on_new_version);
+  explicit Bridge(const BridgeConfig& config);
 
   // Follows `config`: limits and static entries of the MAC table; forgets what was learned behind ports that are no
   // more or have other VLANs. `next_bundle_id` counts over all bridges.
   void Apply(const BridgeConfig& config, uint64_t& next_bundle_id);
-  // Removes all flows and adds the one that a bridge has to begin with: NORMAL for everything, unless it is secure
-  // or has controllers.
-  void ResetFlows();
   // Chooses the bridge's address: other_config:hwaddr, else the lowest of its system ports, else one of its own.
   void ChooseMac(const PortManager& ports);
 
@@ -35,10 +29,6 @@ class Bridge {
   MacTable::Clock::time_point made() const { return made_; }
   const BridgeStatus& status() const { return status_; }
   const std::shared_ptr<MacTable>& macs() const { return macs_; }
-  const std::shared_ptr<OfPipeline>& pipeline() const { return pipeline_; }
-  // OFPPC_* bits of an interface, as OpenFlow set them (OfPortDesc::config). Publish the topology after a change.
-  uint32_t PortConfig(std::string_view interface) const;
-  void SetPortConfig(const std::string& interface, uint32_t config) { port_configs_[interface] = config; }
   // 0: there is no such port.
   uint64_t BundleId(std::string_view port) const;
   const std::string* BundleName(uint64_t id) const;
@@ -50,14 +40,10 @@ class Bridge {
  private:
   void ApplyPorts(const BridgeConfig& config, uint64_t& next_bundle_id);
   void ApplyStaticMacs(const BridgeConfig& config);
-  void ApplyFlowTables(const BridgeConfig& config);
 
   const MacTable::Clock::time_point made_ = MacTable::Clock::now();
   BridgeConfig config_;
   std::shared_ptr<MacTable> macs_;
-  std::shared_ptr<OfPipeline> pipeline_;
-  bool has_flows_ = false;  // ResetFlows() has been
-  std::map<std::string, uint32_t, std::less<>> port_configs_;
   std::map<std::string, uint64_t, std::less<>> bundle_ids_;
   std::map<std::string, std::shared_ptr<MirrorCounters>, std::less<>> mirror_counters_;
   const MacAddress own_mac_;  // while no port lends one

@@ -20,39 +20,43 @@ absl::StatusOr<std::string> List(Switch::Impl& the_switch, const UnixctlArgs& ar
   return args.json ? names.dump() : text;
 }
 
-std::string FlowLine(const FlowTables& tables, const Rule& rule, bool offload) {
-  const OfFlowStats stats = tables.StatsOf(rule, OfClock::now());
-  const std::string match = FormatMatch(stats.match, stats.priority, {});
-  return fmt::format("{}duration={}s, n_packets={}, n_bytes={}, {}{}{}actions={}\n",
-                     stats.table == 0 ? "" : fmt::format("table_id={}, ", stats.table),
-                     std::chrono::duration_cast<std::chrono::seconds>(stats.duration).count(), stats.packets,
-                     stats.bytes, offload ? "n_offload_packets=0, n_offload_bytes=0, " : "", match,
-                     match.empty() ? "" : ",", FormatActions(stats.actions, OfNames{}));
+// What came into the bridge: wire frames and bytes.
+struct Received {
+  uint64_t frames = 0;
+  uint64_t bytes = 0;
+};
+Received ReceivedBy(const Switch::Impl& the_switch, std::string_view bridge) {
+  Received received;
+  for (const auto& [name, interface] : the_switch.ports.interfaces()) {
+    if (interface.bridge != bridge || !interface.works()) continue;
+    if (interface.is_patch()) {
+      received.frames += interface.patch_counters->rx_packets;
+      received.bytes += interface.patch_counters->rx_bytes;
+    } else if (const Port* port = the_switch.ports.DatapathPort(interface)) {
+      PortStats stats = port->Stats();
+      received.frames += stats.rx.frames;
+      received.bytes += stats.rx.bytes;
+    }
+  }
+  return received;
 }
 
-// All of them, also those that OpenFlow does not show.
+// Without flow tables a bridge has one flow, or none if it is secure.
 absl::StatusOr<std::string> DumpFlows(Switch::Impl& the_switch, const UnixctlArgs& args) {
   const bool offload = args[0] == "--offload-stats";
   if (args.size() != (offload ? 2 : 1)) return InvalidArgument("bridge/dump-flows: expected [--offload-stats] bridge");
   auto bridge = FindBridge(the_switch, args[offload ? 1 : 0]);
   if (!bridge.ok()) return NotFound("Unknown bridge");
-  the_switch.SyncStatistics();
-  const FlowTables& tables = (*bridge)->pipeline()->tables;
-  std::string text;
-  for (bool hidden : {false, true}) {
-    for (const RulePtr& rule : tables.Collect(FlowStatsRequest{}, hidden)) text += FlowLine(tables, *rule, offload);
-  }
-  return text;
+  if ((*bridge)->config().secure) return std::string();
+  Received received = ReceivedBy(the_switch, (*bridge)->name());
+  auto age = std::chrono::duration_cast<std::chrono::seconds>(MacTable::Clock::now() - (*bridge)->made());
+  return fmt::format("duration={}s, n_packets={}, n_bytes={}, {}priority=0,actions=NORMAL\n", age.count(),
+                     received.frames, received.bytes, offload ? "n_offload_packets=0, n_offload_bytes=0, " : "");
 }
 
-// Of one bridge or of all: connections to controllers are dropped and made again.
+// No bridge has controllers yet: there is nothing to connect.
 absl::StatusOr<std::string> Reconnect(Switch::Impl& the_switch, const UnixctlArgs& args) {
   if (!args.empty() && !FindBridge(the_switch, args[0]).ok()) return NotFound("Unknown bridge");
-  if (the_switch.openflow == nullptr) return std::string();
-  for (const auto& [name, bridge] : the_switch.bridges) {
-    if (!args.empty() && args[0] != name) continue;
-    if (ConnectionManager* manager = the_switch.openflow->Find(name)) manager->Reconnect();
-  }
   return std::string();
 }
 

@@ -13,10 +13,7 @@
 #include <vector>
 
 #include "lib/flow/flow_key.h"
-#include "lib/io/stream.h"
-#include "lib/openflow/ofp.h"
 #include "netdev/netdev.h"
-#include "ofproto/connections/openflow_config.h"
 
 namespace sluice {
 
@@ -99,9 +96,6 @@ struct BridgeConfig {
   std::vector<PortConfigRow> ports;  // the local port, named as the bridge, included
   std::vector<MirrorConfig> mirrors;
   std::vector<StaticMac> static_macs;
-  OfVersions protocols = kAllOfVersions;
-  std::vector<ControllerConfig> controllers;
-  std::map<uint8_t, FlowTableRow> flow_tables;  // by number
 
   bool operator==(const BridgeConfig&) const = default;
 };
@@ -112,7 +106,6 @@ struct SwitchConfig {
   std::chrono::milliseconds max_idle{10000};       // max-idle
   std::chrono::milliseconds max_revalidator{500};  // max-revalidator
   uint32_t vlan_limit = 1;                         // vlan-limit: how many tags are looked at; 0: all that are parsed
-  TlsConfig tls;                                   // of connections to controllers
 
   bool operator==(const SwitchConfig&) const = default;
 };

@@ -4,26 +4,9 @@
 
 namespace sluice {
 
-namespace {
-
-constexpr auto kRelaxed = std::memory_order_relaxed;
-constexpr uint16_t kTcpFin = 1, kTcpRst = 4;
-
-void CountRule(const XlateEffect& effect, const FlowTraffic& traffic) {
-  effect.pipeline->tables.CountLookup(effect.table, effect.rule != nullptr, traffic.frames);
-  if (effect.rule == nullptr) return;
-  RuleCounters& counters = *effect.rule->counters;
-  counters.packets.fetch_add(traffic.frames, kRelaxed);
-  counters.bytes.fetch_add(traffic.bytes, kRelaxed);
-  const int64_t used = OfClockMs(traffic.used);
-  int64_t known = counters.used_ms.load(kRelaxed);
-  while (known < used && !counters.used_ms.compare_exchange_weak(known, used, kRelaxed)) continue;
-}
-
-}  // namespace
-
-void PushEffects(const std::vector<XlateEffect>& effects, const FlowTraffic& traffic) {
-  const auto [frames, bytes, used, tcp_flags] = traffic;
+void PushEffects(const std::vector<XlateEffect>& effects, uint64_t frames, uint64_t bytes,
+                 MacTable::Clock::time_point used) {
+  constexpr auto kRelaxed = std::memory_order_relaxed;
   for (const XlateEffect& effect : effects) {
     switch (effect.kind) {
       case XlateEffect::Kind::kLearn:
@@ -41,21 +24,6 @@ void PushEffects(const std::vector<XlateEffect>& effects, const FlowTraffic& tra
         effect.patch->rx_packets.fetch_add(frames, kRelaxed);
         effect.patch->rx_bytes.fetch_add(bytes, kRelaxed);
         break;
-      case XlateEffect::Kind::kRule:
-        CountRule(effect, traffic);
-        break;
-      case XlateEffect::Kind::kGroup:
-        effect.group->packets.fetch_add(frames, kRelaxed);
-        effect.group->bytes.fetch_add(bytes, kRelaxed);
-        break;
-      case XlateEffect::Kind::kLearnFlow:
-        effect.pipeline->tables.Learn(effect.learned->mod, effect.learned->limit, used);
-        break;
-      case XlateEffect::Kind::kFinTimeout:
-        if ((tcp_flags & (kTcpFin | kTcpRst)) != 0) {
-          effect.pipeline->tables.ShortenTimeouts(*effect.rule, effect.idle, effect.hard);
-        }
-        break;
     }
   }
 }
@@ -63,19 +31,13 @@ void PushEffects(const std::vector<XlateEffect>& effects, const FlowTraffic& tra
 void FlowRecord::Update(XlateOut&& out, uint64_t topology) {
   effects_ = std::move(out.effects);
   lookups_ = std::move(out.lookups);
-  tables_ = std::move(out.tables);
-  holds_ = std::move(out.holds);
   topology_ = topology;
 }
 
 bool FlowRecord::Holds(uint64_t topology) const {
-  if (topology_ != topology) return false;
-  for (const XlateTables& tables : tables_) {
-    if (tables.pipeline->version() != tables.version) return false;
-  }
-  return std::all_of(lookups_.begin(), lookups_.end(), [](const XlateLookup& lookup) {
-    return lookup.macs->Lookup(lookup.vlan, lookup.mac) == lookup.found;
-  });
+  return topology_ == topology && std::all_of(lookups_.begin(), lookups_.end(), [](const XlateLookup& lookup) {
+           return lookup.macs->Lookup(lookup.vlan, lookup.mac) == lookup.found;
+         });
 }
 
 void FlowRecord::Push(const FlowStats& stats) {
@@ -88,10 +50,8 @@ void FlowRecord::Push(const FlowStats& stats) {
   if (new_frames == 0) return;
   pushed_frames_ = frames;
   pushed_bytes_ = bytes;
-  PushEffects(effects_, {.frames = new_frames,
-                         .bytes = new_bytes,
-                         .used = MacTable::Clock::time_point(std::chrono::milliseconds(stats.last_used_ms.Get())),
-                         .tcp_flags = static_cast<uint16_t>(stats.tcp_flags.Get())});
+  PushEffects(effects_, new_frames, new_bytes,
+              MacTable::Clock::time_point(std::chrono::milliseconds(stats.last_used_ms.Get())));
 }
 
 uint64_t FlowRecord::LastUse(const FlowStats& stats) const { return std::max(made_ms_, stats.last_used_ms.Get()); }

@@ -18,15 +18,10 @@ inline uint64_t ToMilliseconds(MacTable::Clock::time_point time) {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count());
 }
 
-// Packets of a flow since the last look.
-struct FlowTraffic {
-  uint64_t frames = 0;  // on the wire
-  uint64_t bytes = 0;
-  MacTable::Clock::time_point used;  // the last of them
-  uint16_t tcp_flags = 0;            // of all together
-};
-// Replays what a flow does besides its actions.
-void PushEffects(const std::vector<XlateEffect>& effects, const FlowTraffic& traffic);
+// Replays what a flow does besides its actions, for `frames` wire frames of `bytes` wire bytes, the last of them at
+// `used`.
+void PushEffects(const std::vector<XlateEffect>& effects, uint64_t frames, uint64_t bytes,
+                 MacTable::Clock::time_point used);
 
 class FlowRecord final : public FlowData {
  public:
@@ -39,8 +34,7 @@ class FlowRecord final : public FlowData {
 
   // What a later translation gave. Takes the effects and lookups.
   void Update(XlateOut&& out, uint64_t topology);
-  // Whether translation with the topology of this generation would give the same again, as far as that can be told
-  // without translating.
+  // Whether translation with the topology of this generation would give the same again. Cheaper than to translate.
   bool Holds(uint64_t topology) const;
 
   // Pushes the effects of what the flow did since the last call.
@@ -53,8 +47,6 @@ class FlowRecord final : public FlowData {
  private:
   std::vector<XlateEffect> effects_;
   std::vector<XlateLookup> lookups_;
-  std::vector<XlateTables> tables_;
-  std::vector<std::shared_ptr<const void>> holds_;
   uint64_t topology_ = 0;  // generation
   const uint64_t made_ms_;
   uint64_t pushed_frames_ = 0;

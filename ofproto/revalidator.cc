@@ -116,10 +116,7 @@ Revalidator::Work Revalidator::WaitForWork() {
 Revalidator::Versions Revalidator::CurrentVersions() const {
   const Topology& topology = *state_.topology.Load();
   Versions versions{.topology = topology.generation};
-  for (const XBridge& bridge : topology.bridges) {
-    versions.macs += bridge.macs->generation();
-    if (bridge.pipeline != nullptr) versions.pipelines += bridge.pipeline->version();
-  }
+  for (const XBridge& bridge : topology.bridges) versions.macs += bridge.macs->generation();
   return versions;
 }
 
@@ -182,8 +179,7 @@ Revalidator::Judgement Revalidator::Judge(DpFlow& flow, const Topology& topology
 
 Revalidator::Judgement Revalidator::Retranslate(DpFlow& flow, const Topology& topology, Pass& pass) {
   SLUICE_COVERAGE_INC(revalidate_translated);
-  XlateOut out = Translate(
-      {.topology = topology, .key = flow.key(), .learn = false, .now = Clock::now(), .ids = &state_.ids});
+  XlateOut out = Translate({.topology = topology, .key = flow.key(), .learn = false, .now = Clock::now()});
   if (!out.in_known_port || HasMoreBits(out.wildcards, flow.mask())) {
     SLUICE_COVERAGE_INC(flow_invalid);
     return Judgement::kRemove;

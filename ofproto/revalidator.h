@@ -1,6 +1,6 @@
 // Revalidator: the thread that keeps installed flows equal to what translation would say now.
 //
-// It makes a pass over all flows when the topology, a flow table or a MAC table has changed, and otherwise every max-revalidator to
+// It makes a pass over all flows when the topology or a MAC table has changed, and otherwise every max-revalidator to
 // push statistics and to find idle flows; with no flows and no changes it sleeps. In a pass each flow's statistics are
 // pushed; one that was idle for max-idle (shorter while there are more flows than the limit) is removed; and if what it
 // depends on changed, it is translated again: removed if it must look at more of the packet, modified if its actions
@@ -70,8 +70,7 @@ class Revalidator {
   // What flows depend on, as it was at some moment.
   struct Versions {
     uint64_t topology = 0;
-    uint64_t macs = 0;       // sum over the bridges
-    uint64_t pipelines = 0;  // likewise
+    uint64_t macs = 0;  // sum over the bridges
     bool operator==(const Versions&) const = default;
   };
   // What one pass goes by, and what it did.

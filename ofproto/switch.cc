@@ -37,7 +37,6 @@ Switch::Impl::Impl(DatapathManager& the_datapaths) : datapaths(the_datapaths), p
 
 Switch::Impl::~Impl() {
   links_.Cancel();
-  openflow.reset();
   ports.Apply({});
   StopForwarding();
 }
@@ -48,7 +47,6 @@ absl::Status Switch::Impl::StartForwarding() {
   if (!datapath.ok()) return datapath.status();
   datapaths.SetOwner(**datapath, "bridges: delete those");
   forwarding = std::make_unique<Forwarding>(**datapath, state);
-  meters->set_datapath(*datapath);
   ports.set_datapath(*datapath);
   return absl::OkStatus();
 }
@@ -56,7 +54,6 @@ absl::Status Switch::Impl::StartForwarding() {
 void Switch::Impl::StopForwarding() {
   if (forwarding == nullptr) return;
   ports.set_datapath(nullptr);
-  meters->set_datapath(nullptr);
   datapaths.SetOwner(forwarding->datapath, "");
   forwarding.reset();
   if (absl::Status removed = datapaths.Remove(kDatapath); !removed.ok()) {
@@ -75,9 +72,7 @@ void Switch::Impl::ApplyBridges() {
   Bridges next;
   for (const BridgeConfig& bridge : config.bridges) {
     auto node = bridges.extract(bridge.name);
-    auto it = node.empty()
-                  ? next.emplace(bridge.name, Bridge(bridge, meters, [bell = state.bell] { bell->Ring(); })).first
-                  : next.insert(std::move(node)).position;
+    auto it = node.empty() ? next.emplace(bridge.name, Bridge(bridge)).first : next.insert(std::move(node)).position;
     it->second.Apply(bridge, next_bundle_id_);
   }
   bridges = std::move(next);
@@ -85,7 +80,6 @@ void Switch::Impl::ApplyBridges() {
 
 void Switch::Impl::Configure(const SwitchConfig& next) {
   config = next;
-  if (openflow != nullptr) openflow->RemoveBridges(config);
   ApplyLimits();
   ApplyBridges();
   if (!config.bridges.empty()) {
@@ -97,7 +91,6 @@ void Switch::Impl::Configure(const SwitchConfig& next) {
   ports.Apply(config);
   FollowDevices();
   Publish();
-  if (openflow != nullptr) openflow->Apply(config);
   if (config.bridges.empty()) {
     StopForwarding();
   } else if (forwarding != nullptr) {
@@ -128,27 +121,18 @@ bool Switch::Impl::Retry() {
   PortManager::Changes changes = ports.Refresh();
   if (opened || changes.status) FollowDevices();
   if (opened || changes.topology) Publish();
-  if (openflow != nullptr && (opened || changes.status)) openflow->PortsChanged();
   if ((opened || changes.status) && on_status_change) on_status_change();
   return opened;
 }
 
 void Switch::Impl::OnLinkEvents() { Retry(); }
 
-void Switch::Impl::SyncStatistics() {
-  if (forwarding != nullptr) forwarding->revalidator.Revalidate(kRevalidateTime);
-}
-
 void Switch::Impl::Tick() {
   const auto now = MacTable::Clock::now();
   size_t expired = 0;
-  for (auto& [name, bridge] : bridges) {
-    expired += bridge.macs()->Expire(now);
-    bridge.pipeline()->tables.Expire(now);
-  }
+  for (auto& [name, bridge] : bridges) expired += bridge.macs()->Expire(now);
   if (expired > 0) MacsChanged();
   Retry();
-  if (openflow != nullptr && openflow->Tick() && on_status_change) on_status_change();
 }
 
 // Switch
@@ -161,15 +145,6 @@ void Switch::Configure(const SwitchConfig& config) { impl_->Configure(config); }
 bool Switch::Retry() { return impl_->Retry(); }
 void Switch::OnStatusChange(std::function<void()> callback) { impl_->on_status_change = std::move(callback); }
 void Switch::Tick() { impl_->Tick(); }
-
-void Switch::ServeOpenFlow(EventLoop& loop, const std::string& run_directory) {
-  impl_->openflow = std::make_unique<OpenFlowService>(loop, run_directory, *impl_);
-}
-
-std::vector<ControllerStatus> Switch::controller_statuses(std::string_view bridge) const {
-  ConnectionManager* manager = impl_->openflow != nullptr ? impl_->openflow->Find(bridge) : nullptr;
-  return manager != nullptr ? manager->status() : std::vector<ControllerStatus>();
-}
 
 const InterfaceStatus* Switch::interface_status(std::string_view name) {
   Interface* interface = impl_->ports.Find(name);

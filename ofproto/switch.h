@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "datapath/datapath_manager.h"
-#include "lib/io/event_loop.h"
 #include "lib/io/unixctl.h"
 #include "ofproto/config.h"
 
@@ -66,14 +65,8 @@ class Switch {
   bool Retry();
   // Called (main thread, from Retry() or a link event) when an interface's status changed.
   void OnStatusChange(std::function<void()> callback);
-  // Call once a second: ageing, patch loops, retries, connections.
+  // Call once a second: ageing, patch loops, retries.
   void Tick();
-
-  // From now on bridges have OpenFlow connections: sockets named by them in `run_directory`, and their controllers. Call
-  // before Configure(); the loop, whose thread is the main thread, outlives the switch.
-  void ServeOpenFlow(EventLoop& loop, const std::string& run_directory);
-  // Of the bridge's controllers, in the order of its configuration.
-  std::vector<ControllerStatus> controller_statuses(std::string_view bridge) const;
 
   // By interface name within any bridge; names are unique among all bridges. nullptr / empty if there is none.
   const InterfaceStatus* interface_status(std::string_view name);

@@ -9,8 +9,6 @@
 #include "netdev/link_monitor.h"
 #include "ofproto/bridge.h"
 #include "ofproto/forwarding_state.h"
-#include "ofproto/frame_parser.h"
-#include "ofproto/openflow_service.h"
 #include "ofproto/port_manager.h"
 #include "ofproto/revalidator.h"
 #include "ofproto/switch.h"
@@ -24,20 +22,14 @@ struct Forwarding {
   Forwarding(Datapath& the_datapath, ForwardingState& state)
       : datapath(the_datapath),
         revalidator(the_datapath.flows(), state),
-        upcalls(state, datapath.flows(), revalidator),
-        bell(state.bell) {
-    bell->Connect([this] { revalidator.Wake(); });
+        upcalls(state, datapath.flows(), revalidator) {
     datapath.SetUpcallHandler(&upcalls);
   }
-  ~Forwarding() {
-    datapath.SetUpcallHandler(nullptr);
-    bell->Connect(nullptr);
-  }
+  ~Forwarding() { datapath.SetUpcallHandler(nullptr); }
 
   Datapath& datapath;
   Revalidator revalidator;
   UpcallTranslator upcalls;
-  std::shared_ptr<RevalidatorBell> bell;
 };
 
 struct Switch::Impl {
@@ -50,27 +42,20 @@ struct Switch::Impl {
   bool Retry();
   void Tick();
   void OnLinkEvents();
-  // Pushes what installed flows have counted into rules, groups, MAC tables; waits a moment for it.
-  void SyncStatistics();
-  // Publishes the topology; no thread works with an older one any more, and no flow has to do with a removed port.
-  void Publish();
 
   // The topology as it was published last: nobody but the main thread replaces it.
   const Topology& topology() const { return *state.topology.Load(); }
-  // Says that a MAC table, a group, a meter or a port's configuration was changed by the main thread.
+  // Says that a MAC table was changed by the main thread.
   void MacsChanged() {
     if (forwarding != nullptr) forwarding->revalidator.Wake();
   }
 
   DatapathManager& datapaths;
   SwitchConfig config;
-  const std::shared_ptr<MetersInDatapath> meters = std::make_shared<MetersInDatapath>();
   Bridges bridges;
   PortManager ports;
   ForwardingState state;
-  FrameParser frames;
   std::unique_ptr<Forwarding> forwarding;
-  std::unique_ptr<OpenFlowService> openflow;  // nullptr: nobody asked for it
   std::function<void()> on_status_change;
   InterfaceStatus queried;
 
@@ -81,6 +66,8 @@ struct Switch::Impl {
   void ApplyBridges();
   // Lets everything follow what devices and ports are like now.
   void FollowDevices();
+  // Publishes the topology; no thread works with an older one any more, and no flow has to do with a removed port.
+  void Publish();
 
   uint64_t next_bundle_id_ = 1;
   uint64_t generation_ = 0;

@@ -19,7 +19,7 @@ class Builder {
     const BridgeConfig& config = bridge.config();
     XBridge& x = topology_.bridges.emplace_back();
     x.name = config.name;
-    x.pipeline = bridge.pipeline();
+    x.drops_all = config.secure;
     x.forward_bpdu = config.forward_bpdu;
     x.flood_vlans = config.flood_vlans;
     x.macs = bridge.macs();
@@ -55,7 +55,7 @@ class Builder {
         bridge.bundles.push_back(bundle);
         bridge.by_bundle_id[bundle->id] = bundle;
       }
-      AddPort(bridge, *bundle, *interface).config = from.PortConfig(member.name);
+      AddPort(bridge, *bundle, *interface);
     }
   }
 
@@ -71,7 +71,7 @@ class Builder {
     bundle.floodable = config.floodable;
   }
 
-  XPort& AddPort(XBridge& bridge, XBundle& bundle, const Interface& interface) {
+  void AddPort(XBridge& bridge, XBundle& bundle, const Interface& interface) {
     XPort& port = topology_.ports.emplace_back();
     port.name = interface.config.name;
     port.dp_port = interface.dp_port;
@@ -85,7 +85,6 @@ class Builder {
     bridge.by_ofport[port.ofport] = &port;
     if (interface.is_local()) bridge.local = &port;
     if (!port.is_patch) topology_.by_dp_port[port.dp_port] = &port;
-    return port;
   }
 
   void AddMirrors(XBridge& bridge, Bridge& from) {

@@ -4,7 +4,6 @@
 
 #include "lib/packet/egress.h"
 #include "ofproto/flow_record.h"
-#include "ofproto/packet_in_event.h"
 
 namespace sluice {
 
@@ -12,8 +11,7 @@ UpcallVerdict UpcallTranslator::OnMiss(const FlowKey& key, const DpPacket& packe
   constexpr auto kRelaxed = std::memory_order_relaxed;
   const MacTable::Clock::time_point now = MacTable::Clock::now();
   const Topology& topology = *state_.topology.Load();
-  XlateOut out =
-      Translate({.topology = topology, .key = key, .learn = true, .now = now, .ids = &state_.ids});
+  XlateOut out = Translate({.topology = topology, .key = key, .learn = true, .now = now});
   state_.upcalls.fetch_add(1, kRelaxed);
   // It may have learned something that other flows depend on; and the flow wants to be looked after.
   revalidator_.Wake();
@@ -28,20 +26,11 @@ UpcallVerdict UpcallTranslator::OnMiss(const FlowKey& key, const DpPacket& packe
   }
   state_.upcalls_over_limit.fetch_add(1, kRelaxed);
   bool is_super = packet.offload.IsSuper();
-  PushEffects(out.effects, {.frames = is_super ? WireFrames(packet) : 1,
-                            .bytes = is_super ? WireBytes(packet) : packet.length(),
-                            .used = now,
-                            .tcp_flags = key.tcp_flags.Get()});
-  state_.ids.Linger(std::move(out.holds), now);
+  PushEffects(out.effects, is_super ? WireFrames(packet) : 1, is_super ? WireBytes(packet) : packet.length(), now);
   return verdict;
 }
 
-bool UpcallTranslator::OnUserspace(const FlowKey&, const DpPacket& packet, const UserspaceAction& action) {
-  const uint32_t id = RecordOfUserdata(action.userdata);
-  if (id == 0) return false;
-  IdTable<PacketInRecord>::Ref entry = state_.ids.records.Find(id);
-  if (entry == nullptr) return false;
-  return state_.packet_ins.Push(MakePacketInEvent({entry, &entry->value}, packet));
-}
+// Nothing of this switch asks for packets yet.
+bool UpcallTranslator::OnUserspace(const FlowKey&, const DpPacket&, const UserspaceAction&) { return false; }
 
 }  // namespace sluice

@@ -8,7 +8,6 @@
 
 #include "lib/base/log.h"
 #include "lib/flow/mac_text.h"
-#include "vswitchd/openflow_reader.h"
 
 namespace sluice {
 namespace {
@@ -155,7 +154,6 @@ SwitchConfig ReadSwitchConfig(const RowReader& root) {
   config.max_idle = std::chrono::milliseconds(number("max-idle", 10000, 500, INT32_MAX));
   config.max_revalidator = std::chrono::milliseconds(number("max-revalidator", 500, 100, INT32_MAX));
   config.vlan_limit = static_cast<uint32_t>(number("vlan-limit", 1, 0, INT32_MAX));
-  config.tls = ReadTls(root);
   for (const RowReader& bridge : root.References("bridges", "Bridge")) config.bridges.push_back(ReadBridge(bridge));
   return config;
 }
@@ -183,9 +181,6 @@ BridgeConfig ReadBridge(const RowReader& row) {
   KeepNumbers(row, bridge);
   if (!has_local) bridge.ports.push_back(MakeLocalPort(bridge.name));
   for (const RowReader& mirror : row.References("mirrors", "Mirror")) bridge.mirrors.push_back(ReadMirror(mirror));
-  bridge.protocols = ReadProtocols(row);
-  bridge.controllers = ReadControllers(row);
-  bridge.flow_tables = ReadFlowTables(row);
   return bridge;
 }
 

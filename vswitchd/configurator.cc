@@ -14,9 +14,7 @@ LogModule log_module("bridge");
 // The tables that the switch reads or writes.
 OvsdbClientOptions ClientOptions(const Configurator::Options& options) {
   OvsdbClientOptions client{.remotes = options.remotes, .tls = options.tls, .lock = Configurator::kLock};
-  for (const char* table : {"Open_vSwitch", "Bridge", "Port", "Interface", "Mirror", "SSL", "Controller", "Flow_Table"}) {
-    client.tables[table] = {};
-  }
+  for (const char* table : {"Open_vSwitch", "Bridge", "Port", "Interface", "Mirror", "SSL"}) client.tables[table] = {};
   return client;
 }
 

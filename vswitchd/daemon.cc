@@ -41,7 +41,6 @@ absl::Status Daemon::Start(const Options& options, std::function<void()> on_read
   coverage_timer_ = loop_.RunEvery(std::chrono::seconds(kCoverageSampleSeconds), CoverageSample);
   SLUICE_RETURN_IF_ERROR(StartDatapaths());
   switch_ = std::make_unique<Switch>(*datapaths_);
-  switch_->ServeOpenFlow(loop_, RunDir());
   RegisterCommands();
   SLUICE_RETURN_IF_ERROR(StartDatabase(options, std::move(on_ready)));
   return unixctl_.Listen(options.unixctl_path.empty() ? fmt::format("{}/ovs-vswitchd.{}.ctl", RunDir(), getpid())

@@ -52,19 +52,6 @@ std::vector<RowReader> RowReader::References(std::string_view column, std::strin
   return rows;
 }
 
-std::vector<std::pair<int64_t, RowReader>> RowReader::NumberedReferences(std::string_view column,
-                                                                         std::string_view table) const {
-  std::vector<std::pair<int64_t, RowReader>> rows;
-  const Datum& references = Column(column);
-  for (size_t i = 0; i < references.keys.size() && i < references.values.size(); ++i) {
-    const auto* number = std::get_if<int64_t>(&references.keys[i]);
-    const auto* uuid = std::get_if<Uuid>(&references.values[i]);
-    if (number == nullptr || uuid == nullptr) continue;
-    if (const Row* row = client_->FindRow(table, *uuid)) rows.emplace_back(*number, RowReader(*client_, table, *row));
-  }
-  return rows;
-}
-
 std::optional<RowReader> FindRoot(const OvsdbClient& client) {
   const Database::Table& rows = client.rows("Open_vSwitch");
   if (rows.empty()) return std::nullopt;

@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "lib/ovsdb/client.h"
@@ -38,8 +37,6 @@ class RowReader {
 
   // The rows of `table` that the column refers to; those that are not in the replica are left out.
   std::vector<RowReader> References(std::string_view column, std::string_view table) const;
-  // The same of a column that maps numbers to rows.
-  std::vector<std::pair<int64_t, RowReader>> NumberedReferences(std::string_view column, std::string_view table) const;
 
  private:
   const OvsdbClient* client_;

@@ -5,7 +5,6 @@
 #include "lib/flow/mac_text.h"
 #include "lib/io/version.h"
 #include "vswitchd/config_reader.h"
-#include "vswitchd/openflow_reader.h"
 #include "vswitchd/system_statistics.h"
 
 namespace sluice {
@@ -76,19 +75,6 @@ void StatusWriter::WriteBridge(const RowReader& row, TransactionBuilder& transac
   RowUpdate update("Bridge", row, transaction);
   update.Set("datapath_id", Text(fmt::format("{:016x}", status->datapath_id)));
   update.Set("datapath_version", Text(fmt::format("sluice {}", kVersion)));
-  WriteControllers(row, transaction);
-}
-
-void StatusWriter::WriteControllers(const RowReader& bridge, TransactionBuilder& transaction) {
-  const std::vector<RowReader> rows = ControllerRows(bridge);
-  const std::vector<ControllerStatus> statuses = switch_.controller_statuses(bridge.String("name"));
-  // While a new configuration is on its way they differ.
-  for (size_t i = 0; i < rows.size() && rows.size() == statuses.size(); ++i) {
-    RowUpdate update("Controller", rows[i], transaction);
-    update.Set("is_connected", Datum::Scalar(statuses[i].is_connected));
-    update.Set("role", TextOrNone(statuses[i].role));
-    update.Set("status", MapOf(statuses[i].status));
-  }
 }
 
 void StatusWriter::WriteInterface(const RowReader& row, TransactionBuilder& transaction) {

@@ -1,5 +1,5 @@
-// StatusWriter: what the switch reports in the database: the columns of Interface, Bridge, Controller, Mirror and
-// Open_vSwitch that ovs-vswitchd.conf.db(5) calls status and statistics.
+// StatusWriter: what the switch reports in the database: the columns of Interface, Bridge, Mirror and Open_vSwitch that
+// ovs-vswitchd.conf.db(5) calls status and statistics.
 //
 // Compares with the replica and writes only what differs. Main thread.
 #pragma once
@@ -27,7 +27,6 @@ class StatusWriter {
   void WriteInterface(const RowReader& row, TransactionBuilder& transaction);
   void WriteDevice(const RowReader& row, const InterfaceStatus& status, TransactionBuilder& transaction);
   void WriteBridge(const RowReader& row, TransactionBuilder& transaction);
-  void WriteControllers(const RowReader& bridge, TransactionBuilder& transaction);
 
   const OvsdbClient& client_;
   Switch& switch_;

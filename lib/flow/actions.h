@@ -81,16 +81,10 @@ struct UserspaceAction {
   bool include_actions = false;
   uint32_t tunnel_out_port = UINT32_MAX;  // UINT32_MAX: none
 };
-// Measures the packets with a meter of the datapath: those beyond a band's rate are dropped or remarked, the others go
-// on. A meter that does not exist lets everything pass.
-struct MeterAction {
-  uint32_t number = 0;
-};
 
 struct Action {
   std::variant<OutputAction, DropAction, SetAction, PushVlanAction, PopVlanAction, PushMplsAction, PopMplsAction,
-               RecircAction, HashAction, CloneAction, SampleAction, TruncAction, CheckPktLenAction, UserspaceAction,
-               MeterAction>
+               RecircAction, HashAction, CloneAction, SampleAction, TruncAction, CheckPktLenAction, UserspaceAction>
       value;
 };
 

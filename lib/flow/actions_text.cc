@@ -17,8 +17,8 @@ constexpr uint32_t kMinTrunc = 14;  // an Ethernet header
 constexpr uint16_t kVlanTpid = 0x8100, kQinqTpid = 0x88a8, kMplsType = 0x8847, kMplsMulticastType = 0x8848;
 
 constexpr std::string_view kActionNames =
-    "a port, drop, set, push_vlan, pop_vlan, push_mpls, pop_mpls, recirc, hash, clone, sample, trunc, check_pkt_len, "
-    "userspace or meter";
+    "a port, drop, set, push_vlan, pop_vlan, push_mpls, pop_mpls, recirc, hash, clone, sample, trunc, check_pkt_len or "
+    "userspace";
 
 struct SettableGroup {
   std::string_view name;
@@ -100,7 +100,6 @@ class ActionsParser {
     if (name == "trunc") return ParseTrunc(actions);
     if (name == "check_pkt_len") return ParseCheckPktLen(actions);
     if (name == "userspace") return ParseUserspace(actions);
-    if (name == "meter") return ParseMeter(actions);
     return cursor_.ExpectedAt(start, kActionNames);
   }
 
@@ -284,13 +283,6 @@ class ActionsParser {
     return Add(actions, std::move(userspace));
   }
 
-  absl::Status ParseMeter(ActionList& actions) {
-    MeterAction meter;
-    SLUICE_RETURN_IF_ERROR(ReadNumber(UINT32_MAX, meter.number));
-    SLUICE_RETURN_IF_ERROR(cursor_.Expect(")"));
-    return Add(actions, meter);
-  }
-
   absl::Status ParseUserdata(std::vector<uint8_t>& data) {
     size_t start = cursor_.position();
     std::string digits(cursor_.Word());
@@ -381,7 +373,6 @@ class ActionsFormatter {
     }
     return text + ')';
   }
-  std::string One(const MeterAction& meter) const { return fmt::format("meter({})", meter.number); }
 
   const PortNames& ports_;
 };

@@ -201,14 +201,6 @@ enum class OfError : uint16_t {
   kNxTtmfcTableFull,
   kNxTtmfcAlreadyMapped,
   kNxTtmfcDupEntry,
-  // Packets that are resumed; and what only other switches send.
-  kNxrNotSupported,
-  kNxrStale,
-  kNxQofcQueueError,
-  kNxStNotConfigured,
-  kBfcBadVersion,
-  kFmfcBadEmergTimeout,
-  kFmfcUnsupported,
 };
 
 struct OfErrorCode {

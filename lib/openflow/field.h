@@ -162,8 +162,6 @@ const FieldInfo& Field(FieldId id);
 absl::Span<const FieldInfo> AllFields();
 // By name, extra name, or NXM/OXM name (as in move and load: "NXM_OF_ETH_SRC", brackets not included); nullptr: none.
 const FieldInfo* FindField(std::string_view name);
-// Whether `name` (of any of these kinds) is a field of tunnels or connection tracking: known, but not built yet.
-bool IsUnsupportedField(std::string_view name);
 // By wire header (mask bit and length as they came); nullptr: none.
 const FieldInfo* FindFieldByHeader(uint32_t header, uint32_t experimenter);
 

@@ -22,12 +22,8 @@ std::string FormatMatch(const OfMatch& match, uint16_t priority, const OfNames& 
 // nothing was done. Fields' prerequisites are checked by CheckMatch at the end, for the order of items is free.
 absl::Status ParseMatchItem(std::string_view key, std::string_view value, const OfNames& names, OfMatch& match,
                             bool& used);
-// Whether all fields of the match have their prerequisites; the message names the field and what it needs. Also whether
-// ICMP's types and codes, which text can name as tp_src and tp_dst, are in their range.
+// Whether all fields of the match have their prerequisites; the message names the field and what it needs.
 OfStatus CheckMatch(const OfMatch& match);
-// Leaves out the network and transport fields whose prerequisites do not hold, as OpenFlow 1.0 asks of its match (3.4)
-// and ovs-ofctl does with the text of flows. True: something was left out. NSH and VLAN fields are not touched.
-bool NormalizeMatch(OfMatch& match);
 
 // Wire
 // -----------------------------------------------------------------------------------------------------------------

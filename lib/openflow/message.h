@@ -65,16 +65,13 @@ struct OfPortDesc {
   // OFPPF_* bits of OpenFlow 1.1+; 1.0's are made on encoding.
   uint32_t current = 0, advertised = 0, supported = 0, peer = 0;
   uint32_t current_speed_kbps = 0, max_speed_kbps = 0;
-  friend bool operator==(const OfPortDesc&, const OfPortDesc&) = default;
 };
-constexpr uint32_t kCapabilityStp = 1 << 4;  // 1.0's OFPC_STP, whose bit later versions use for groups
 struct OfFeaturesReply {
   uint64_t datapath_id = 0;
   uint32_t n_buffers = 0;
   uint8_t n_tables = 254;
   uint8_t auxiliary_id = 0;
   uint32_t capabilities = 0;  // OFPC_* with the bits of OpenFlow 1.1+; bit 0 flow, 1 table, 2 port, 3 group, 6 queue...
-                              // and kCapabilityStp
   uint32_t actions = 0;       // 1.0's bitmap
   std::vector<OfPortDesc> ports;  // up to 1.2
 };
@@ -256,9 +253,6 @@ struct OfBundleAdd {
   uint16_t flags = 0;
   std::string message;  // bytes of the OpenFlow message inside
 };
-struct OfRequestForward {  // a group or meter mod of another controller
-  std::string message;     // its bytes
-};
 // Flow monitors: Nicira's (1.0-1.3) and OpenFlow 1.4+'s, with 1.4+'s flag bits.
 enum FlowMonitorFlags : uint16_t {
   kMonitorInitial = 1,
@@ -373,8 +367,7 @@ struct OfQueueDescReply : OfReply<OfQueueDesc> {};
 struct OfFlowMonitorReply : OfReply<OfFlowUpdate> {};
 struct OfIpfixStats {
   uint32_t collector_set = 0;
-  // Flows in all and now; packets, of IPv4, of IPv6; errors, of IPv4, of IPv6; packets sent; errors in sending.
-  std::array<uint64_t, 10> values{};
+  std::array<uint64_t, 9> values{};
 };
 struct OfIpfixStatsReply : OfReply<OfIpfixStats> {
   bool flow = false;
@@ -424,7 +417,7 @@ using OfBody =
                  OfQueueGetConfigRequest, OfQueueGetConfigReply, OfRoleRequest, OfRoleReply, OfRoleStatus,
                  OfGetAsyncRequest, OfGetAsyncReply, OfSetAsync, MeterMod, OfTableStatus, OfBundleControl, OfBundleAdd,
                  OfFlowMonitorCancel, OfResume, NxSetFlowFormat, NxSetFlowModTableId, NxSetPacketInFormat,
-                 NxSetControllerId, NxTlvTableMod, NxTlvTableRequest, NxTlvTableReply, NxCtFlush, OfRequestForward,
+                 NxSetControllerId, NxTlvTableMod, NxTlvTableRequest, NxTlvTableReply, NxCtFlush,
                  // Multipart requests.
                  OfDescRequest, FlowStatsRequest, OfTableStatsRequest, OfPortStatsRequest, OfQueueStatsRequest,
                  OfGroupStatsRequest, OfGroupDescRequest, OfGroupFeaturesRequest, OfMeterStatsRequest,

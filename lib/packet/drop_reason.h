@@ -39,7 +39,6 @@ namespace sluice {
   X(kNoPort, "no_port", "output to a port that does not exist")                                                 \
   X(kNoHeadroom, "no_headroom", "no room to push a header")                                                     \
   X(kActionMalformed, "action_malformed", "an action needs a header that the packet does not have")             \
-  X(kMeter, "meter", "faster than a drop band of a meter allows")                                                \
   X(kUserspace, "userspace", "sent to userspace and nobody listens")                                            \
   X(kCloneFailed, "clone_failed", "no buffer for a copy")                                                       \
   /* Egress. */                                                                                                 \

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,11 +16,22 @@
 
 #include "lib/io/event_loop.h"
 #include "lib/io/stream.h"
-#include "ofproto/connections/openflow_config.h"
 #include "ofproto/connections/of_switch.h"
 #include "ofproto/xlate/packet_in.h"
 
 namespace sluice {
+
+// A Controller row, with defaults filled in (ovs-vswitchd.conf.db(5)).
+struct ControllerConfig {
+  std::string target;
+  bool in_band = true;  // connection_mode
+  std::chrono::milliseconds max_backoff{8000};
+  std::chrono::milliseconds inactivity_probe{5000};  // 0: none
+  bool enable_async_messages = true;
+  uint32_t rate_limit = 0;   // packet-ins a second; 0: no limit
+  uint32_t burst_limit = 0;  // 0: a quarter of the rate
+  bool operator==(const ControllerConfig&) const = default;
+};
 
 struct BridgeConnectionsConfig {
   OfVersions versions = kAllOfVersions;  // Bridge:protocols; default: all
@@ -28,6 +40,13 @@ struct BridgeConnectionsConfig {
   TlsConfig tls;
   std::string run_directory;
   bool operator==(const BridgeConnectionsConfig&) const = default;
+};
+
+// Columns of the Controller row.
+struct ControllerStatus {
+  bool is_connected = false;
+  std::string role;                           // "other", "master", "slave"; "" while not connected
+  std::map<std::string, std::string> status;  // state, last_error, sec_since_connect, sec_since_disconnect, ...
 };
 
 class ConnectionManager {
@@ -50,8 +69,6 @@ class ConnectionManager {
   std::vector<ControllerStatus> status() const;
   // ofproto's commands: how many are connected, for show commands.
   size_t connection_count() const;
-  // Bytes that the slowest peer has not read yet.
-  size_t max_unsent_bytes() const;
 
  private:
   struct Impl;

@@ -21,9 +21,6 @@ class OfSwitch {
   virtual OfDesc description() const = 0;
   virtual OfPipeline& pipeline() = 0;
   virtual OfNames names() const = 0;
-  // Says that groups, meters or fragment handling changed, which, unlike tables, do not say so themselves: installed
-  // flows follow.
-  virtual void PipelineChanged() = 0;
 
   virtual std::vector<OfPortDesc> ports() const = 0;  // by number, the local port last
   virtual OfStatus ModifyPort(const OfPortMod& mod) = 0;

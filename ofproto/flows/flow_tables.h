@@ -57,73 +57,53 @@ class FlowTables {
   FlowTables(const FlowTables&) = delete;
   FlowTables& operator=(const FlowTables&) = delete;
 
-  // Readers, under RCU
-  // ------------------------------------------------------------------------------------------------------------------
-
-  // A number that grows with every change: what it is for lookups and for revalidation. A reader looks with a version
-  // until it is quiescent at most.
+  // Readers.
+  // ------------------------------------------------------------------------------------------------------------ A
+  // number that grows with every change: what it is for lookups and for revalidation.
   TableVersion version() const;
   // The rule of highest priority in `table` that `version` sees and that matches `flow`; nullptr: none. Bits looked at
   // are set in `*wildcards` (may be nullptr): minimal, by staged lookup, prefix tries and port tries. A conjunctive
-  // match is resolved inside: the flow's conj_id then makes a second search; its bits are not set in `*wildcards`.
+  // match is resolved inside: the flow's conj_id then makes a second search.
   RulePtr Lookup(TableVersion version, uint8_t table, const OfFlow& flow, OfMask* wildcards) const;
   // Counts a lookup of the table for its statistics.
   void CountLookup(uint8_t table, bool matched, uint64_t packets) const;
-  // What OpenFlow 1.1 and 1.2 said of packets that no flow of the table matches: 0 to the controller, 1 on to the next
-  // table, 2 dropped; -1: nothing was said. Any thread.
-  int miss_handling(uint8_t table) const;
 
-  // Writers, any thread
-  // ------------------------------------------------------------------------------------------------------------------
-
-  // One flow mod, checked (limits, overlap) and carried out whole, or not at all. The match and actions have been
-  // checked by CheckMatch and CheckActions before. A modification that matches nothing adds the flow if it has no
-  // cookie to match and new_cookie is not UINT64_MAX: so OpenFlow 1.0 and 1.1 mean it.
+  // Writers.
+  // ------------------------------------------------------------------------------------------------------------ One
+  // flow mod, checked (limits, overlap, read-only tables) and carried out whole, or not at all. The match and actions
+  // have been checked by CheckMatch and CheckActions before.
   OfStatus Apply(const FlowMod& mod, const FlowRequester& requester);
   // All or nothing, in order, published at once. `failed`: the index of the one that failed.
   OfStatus ApplyAll(absl::Span<const FlowMod> mods, const FlowRequester& requester, size_t* failed);
-  // What the learn action asks: like Apply, but if an equal flow is there already only its hard timeout begins anew.
+  // What the learn action asks: like Apply, but only refreshes the used time if an equal flow is there already.
   // `limit`: at most that many flows with this cookie in this table (0: any number); returns whether the flow is there.
   bool Learn(const FlowMod& mod, uint32_t limit, OfClock::time_point now);
   // Removes what has expired by `now`; call about once a second. Reports each. Returns when the next one may expire.
-  OfClock::time_point Expire(OfClock::time_point now);
+  void Expire(OfClock::time_point now);
   // Removes all flows, hidden ones not.
   void Flush();
   // Removes flows that use a group or meter that is gone; reported with kGroupDelete or kMeterDelete.
   void RemoveUsersOfGroup(uint32_t group);
   void RemoveUsersOfMeter(uint32_t meter);
-  // What fin_timeout does: makes the timeouts at most so many seconds (0: leaves it).
-  void ShortenTimeouts(Rule& rule, uint16_t idle_timeout, uint16_t hard_timeout);
 
-  // Queries, main thread
-  // ------------------------------------------------------------------------------------------------------------------
-
-  // By table. `hidden`: the hidden flows instead of the others.
-  std::vector<RulePtr> Collect(const FlowStatsRequest& request, bool hidden = false) const;
+  // Queries, main thread.
+  // -----------------------------------------------------------------------------------------------
+  std::vector<RulePtr> Collect(const FlowStatsRequest& request) const;
   OfFlowStats StatsOf(const Rule& rule, OfClock::time_point now) const;
-  // Hidden flows are not counted.
   size_t flow_count() const;
   size_t flow_count(uint8_t table) const;
-  // How many flows refer to a group or meter: ref_count and flow_count of their statistics.
-  uint32_t group_users(uint32_t group) const;
-  uint32_t meter_users(uint32_t meter) const;
   OfTableStats table_stats(uint8_t table) const;
   void Configure(uint8_t table, const FlowTableConfig& config);
   const FlowTableConfig& config(uint8_t table) const;
   OfStatus SetTableConfig(const OfTableMod& mod);
   OfTableDesc table_desc(uint8_t table) const;
-  // The callbacks are set before there are flows. Hidden flows are not told of.
   void OnChange(std::function<void(absl::Span<const FlowNotice>)> callback);
   // Called (any thread) after a version was published: wakes the revalidator.
   void OnNewVersion(std::function<void()> callback);
-  // Called like OnChange's for the vacancy events of tables that have been asked for them: less free than vacancy_down
-  // percent of the flow_limit, or after that more than vacancy_up.
-  void OnTableStatus(std::function<void(const OfTableStatus&)> callback);
 
  private:
   struct Impl;
-  friend class FlowTransaction;
-  std::shared_ptr<Impl> impl_;  // shared with what waits for a grace period
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace sluice

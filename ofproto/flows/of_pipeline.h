@@ -18,20 +18,8 @@ struct OfPipeline {
   std::atomic<uint16_t> miss_send_len{128};
   // Ports' OFPPC_* bits (OfPortDesc::config) live in the topology's XPort.
 
-  // Whether packets that no flow matches go to controllers: some of them speak a version in which that is the default.
-  void SetMissesWanted(bool wanted) {
-    if (misses_wanted_.exchange(wanted) != wanted) switched_.fetch_add(1);
-  }
-  bool misses_wanted() const { return misses_wanted_.load(std::memory_order_relaxed); }
-
   // Changes with every change to any of them.
-  uint64_t version() const {
-    return tables.version() + groups.version() + meters.version() + fragments.load() + switched_.load();
-  }
-
- private:
-  std::atomic<bool> misses_wanted_{false};
-  std::atomic<uint64_t> switched_{0};
+  uint64_t version() const { return tables.version() + groups.version() + meters.version() + fragments.load(); }
 };
 
 }  // namespace sluice

@@ -8,7 +8,6 @@ namespace sluice {
 void Translator::Mirror(Pass& pass, const XBundle& bundle, MirrorMask candidates, const TagStack& tags) {
   candidates &= ~pass.mirrored;
   if (candidates == 0) return;
-  LookAtTags();
   std::optional<BridgeTags> in_bridge = TagsOnInput(bundle, tags);
   if (!in_bridge) return;
 
@@ -20,9 +19,9 @@ void Translator::Mirror(Pass& pass, const XBundle& bundle, MirrorMask candidates
     if (!mirror.vlans.test(in_bridge->vlan())) continue;
     // Before the output, which may be selected by mirrors too.
     pass.mirrored |= mirror.duplicates | MirrorMask{1} << number;
-    size_t before = composer_.size();
+    size_t before = out_.actions.size();
     MirrorTo(pass, mirror, *in_bridge);
-    if (composer_.size() != before && mirror.counters != nullptr) {
+    if (out_.actions.size() != before && mirror.counters != nullptr) {
       out_.effects.push_back({.kind = XlateEffect::Kind::kMirror, .mirror = mirror.counters});
     }
     candidates &= ~pass.mirrored;
@@ -39,7 +38,7 @@ void Translator::MirrorTo(Pass& pass, const XMirror& mirror, const BridgeTags& t
 
 // Neither what is in that VLAN already nor control frames, which would confuse the switches that interpret them.
 void Translator::MirrorToVlan(Pass& pass, const XMirror& mirror, const BridgeTags& tags) {
-  if (tags.vlan() == *mirror.output_vlan || HasReservedDestination(pass)) return;
+  if (tags.vlan() == *mirror.output_vlan || HasReservedDestination()) return;
   BridgeTags mirrored = tags;
   mirrored.outer.id = *mirror.output_vlan;
   std::vector<Egress> egresses;

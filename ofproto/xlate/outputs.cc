@@ -30,36 +30,33 @@ void Translator::Send(Pass& pass, std::vector<Egress> egresses, Purpose purpose,
 void Translator::Output(Pass& pass, const Egress& egress, Purpose purpose, uint32_t snaplen) {
   if (failed_) return;
   const XPort& port = *egress.port;
-  if ((port.config & (kPortNoFwd | kPortDown)) != 0) return Drop("OFPPC_NO_FWD set, skipping output");
-  if (pass.in_bundle != nullptr && pass.in_bundle->is_protected && port.bundle->is_protected) {
-    return Drop("Flow is between protected ports, skipping output.");
+  if (pass.in_port.bundle->is_protected && port.bundle->is_protected) {
+    return Drop(pass, "Flow is between protected ports, skipping output.");
   }
   bool sent = port.is_patch ? OutputToPeer(pass, egress, snaplen) : OutputToDatapath(pass, egress, purpose, snaplen);
   if (sent && port.bundle->dst_mirrors != 0) Mirror(pass, *port.bundle, port.bundle->dst_mirrors, egress.tags);
 }
 
 bool Translator::OutputToDatapath(Pass& pass, const Egress& egress, Purpose purpose, uint32_t snaplen) {
-  // Through other bridges it may have come back. A mirror VLAN does include the port that a packet came from, and flow
-  // tables say what they mean.
-  if (egress.port == origin_ && purpose != Purpose::kOpenFlow && (purpose != Purpose::kMirror || pass.depth != 0)) {
-    Drop("{} is the port that the packet came from, skipping output", origin_->name);
+  // Through other bridges it may have come back. A mirror VLAN does include the port that a packet came from.
+  if (egress.port == origin_ && (purpose != Purpose::kMirror || pass.depth != 0)) {
+    Drop(pass, "{} is the port that the packet came from, skipping output", origin_->name);
     return false;
   }
-  composer_.Commit(pass.flow.packet, egress.tags, !pass.was_mpls);
-  composer_.Output(egress.port->dp_port, snaplen);
-  if (composer_.size() > kMaxActions) Fail(pass, fmt::format("over {} datapath actions", kMaxActions));
+  composer_.Output(egress.port->dp_port, egress.tags, snaplen);
+  if (out_.actions.size() > kMaxActions) Fail(pass, fmt::format("over {} datapath actions", kMaxActions));
   return true;
 }
 
 bool Translator::OutputToPeer(Pass& pass, const Egress& egress, uint32_t snaplen) {
   const XPort* peer = egress.port->peer;
   if (peer == nullptr || peer->bundle == nullptr) {
-    Drop("patch port {} has no peer, skipping output", egress.port->name);
+    Drop(pass, "patch port {} has no peer, skipping output", egress.port->name);
     return false;
   }
   // The datapath truncates at an output, and there is none here.
   if (snaplen != 0) {
-    Drop("Mirror truncate to patch port {}, skipping output", egress.port->name);
+    Drop(pass, "Mirror truncate to patch port {}, skipping output", egress.port->name);
     return false;
   }
   if (egress.port->patch_counters != nullptr) {
@@ -72,19 +69,10 @@ bool Translator::OutputToPeer(Pass& pass, const Egress& egress, uint32_t snaplen
   const XBridge& bridge = *peer->bundle->bridge;
   bool is_same = &bridge == &pass.bridge;
   Pass next{.bridge = bridge,
-            .in_port = peer,
-            .in_bundle = peer->bundle,
+            .in_port = *peer,
             .arrived = egress.tags,
             .depth = pass.depth + 1,
-            .mirrored = is_same ? pass.mirrored : 0,
-            .tags = egress.tags};
-  // Of the pipeline's fields none go along.
-  next.flow.packet = pass.flow.packet;
-  next.flow.in_port = peer->ofport;
-  next.flow.actset_output = kOfpUnset;
-  next.was_mpls = pass.was_mpls;
-  next.resubmit_depth = pass.resubmit_depth;
-  TagsToFlow(next);
+            .mirrored = is_same ? pass.mirrored : 0};
   EnterBridge(next);
   if (is_same) pass.mirrored = next.mirrored;
   return true;

@@ -30,8 +30,6 @@ struct PacketInRecord {
   uint32_t meter_id = 0;
   OfMatch metadata;          // pipeline fields that are not zero
   std::string continuation;  // of pause; opaque, made and read by xlate
-
-  friend bool operator==(const PacketInRecord&, const PacketInRecord&) = default;
 };
 
 struct PacketInEvent {

@@ -16,7 +16,6 @@
 
 #include "lib/base/counter.h"
 #include "ofproto/config.h"
-#include "ofproto/flows/of_pipeline.h"
 #include "ofproto/xlate/mac_table.h"
 
 namespace sluice {
@@ -35,7 +34,6 @@ struct XPort {
   uint16_t ofport = 0;
   bool is_patch = false;
   bool up = true;  // administratively and by carrier
-  uint32_t config = 0;  // OFPPC_* (OfPortDesc::config)
   XBundle* bundle = nullptr;
   XPort* peer = nullptr;  // of a patch port that has one
   std::shared_ptr<PatchCounters> patch_counters;
@@ -64,15 +62,6 @@ struct XBundle {
   MirrorMask mirror_out = 0;  // is the output port of these: otherwise carries nothing
 };
 
-// OfPortDesc::config.
-enum PortConfigBits : uint32_t {
-  kPortDown = 1,
-  kPortNoRecv = 4,
-  kPortNoFlood = 16,
-  kPortNoFwd = 32,
-  kPortNoPacketIn = 64,
-};
-
 struct MirrorCounters {
   std::atomic<uint64_t> packets{0}, bytes{0};
 };
@@ -92,7 +81,7 @@ struct XBridge {
   std::vector<XBundle*> bundles;
   std::vector<XMirror> mirrors;
   XPort* local = nullptr;
-  std::shared_ptr<OfPipeline> pipeline;  // nullptr: NORMAL is all that the bridge does
+  bool drops_all = false;  // fail_mode secure without flows. Later: the flow tables
   bool forward_bpdu = false;
   std::shared_ptr<MacTable> macs;
   absl::flat_hash_map<uint16_t, XPort*> by_ofport;

@@ -82,31 +82,31 @@ class Ovs:
         if raised:
             self._raised.enter_context(raised_socket_buffers(lab))
         self.name = "OVS 32M" if raised else "OVS"
-        self.rundir = os.path.join(lab.scratch, f"ovs{len(os.listdir(lab.scratch))}")
-        os.mkdir(self.rundir)
-        self._env = dict(os.environ, OVS_RUNDIR=self.rundir, OVS_DBDIR=self.rundir,
-                         OVS_LOGDIR=self.rundir)  # fmt: skip
+        self._dir = os.path.join(lab.scratch, f"ovs{len(os.listdir(lab.scratch))}")
+        os.mkdir(self._dir)
+        self._env = dict(os.environ, OVS_RUNDIR=self._dir, OVS_DBDIR=self._dir,
+                         OVS_LOGDIR=self._dir)  # fmt: skip
         self.host = lab.netns("h")
         self.ports = []
         self._start(tso)
 
     def _start(self, tso):
-        db = f"{self.rundir}/conf.db"
+        db = f"{self._dir}/conf.db"
         schema = "/usr/share/openvswitch/vswitch.ovsschema"
         run("ovsdb-tool", "create", db, schema)
-        self._socket = f"unix:{self.rundir}/db.sock"
-        server = ["ovsdb-server", db, f"--remote=punix:{self.rundir}/db.sock",
-                  f"--pidfile={self.rundir}/ovsdb.pid", f"--unixctl={self.rundir}/ovsdb.ctl"]  # fmt: skip
-        self._lab.spawn(*server, env=self._env, log=f"{self.rundir}/ovsdb.log")
-        wait_until(lambda: os.path.exists(f"{self.rundir}/db.sock"), 10, "ovsdb-server")
+        self._socket = f"unix:{self._dir}/db.sock"
+        server = ["ovsdb-server", db, f"--remote=punix:{self._dir}/db.sock",
+                  f"--pidfile={self._dir}/ovsdb.pid", f"--unixctl={self._dir}/ovsdb.ctl"]  # fmt: skip
+        self._lab.spawn(*server, env=self._env, log=f"{self._dir}/ovsdb.log")
+        wait_until(lambda: os.path.exists(f"{self._dir}/db.sock"), 10, "ovsdb-server")
         self.vsctl("--no-wait", "init")
         self.vsctl("--no-wait", "set", "Open_vSwitch", ".",
                    f"other_config:userspace-tso-enable={str(tso).lower()}")  # fmt: skip
-        daemon = ["ovs-vswitchd", self._socket, f"--pidfile={self.rundir}/vswitchd.pid",
-                  f"--unixctl={self.rundir}/vswitchd.ctl", "--disable-system"]  # fmt: skip
+        daemon = ["ovs-vswitchd", self._socket, f"--pidfile={self._dir}/vswitchd.pid",
+                  f"--unixctl={self._dir}/vswitchd.ctl", "--disable-system"]  # fmt: skip
         process = self._lab.spawn(*self.host.command(*daemon), env=self._env,
-                                  log=f"{self.rundir}/vswitchd.log")  # fmt: skip
-        wait_until(lambda: os.path.exists(f"{self.rundir}/vswitchd.ctl"), 20, "ovs-vswitchd")
+                                  log=f"{self._dir}/vswitchd.log")  # fmt: skip
+        wait_until(lambda: os.path.exists(f"{self._dir}/vswitchd.ctl"), 20, "ovs-vswitchd")
         self.pid = process.pid
         self.vsctl("add-br", "br0", "--", "set", "bridge", "br0", "datapath_type=netdev")
 
@@ -117,7 +117,7 @@ class Ovs:
         return run("ovs-vsctl", f"--db={self._socket}", "--timeout=20", *arguments)
 
     def appctl(self, *arguments):
-        return run("ovs-appctl", "-t", f"{self.rundir}/vswitchd.ctl", *arguments)
+        return run("ovs-appctl", "-t", f"{self._dir}/vswitchd.ctl", *arguments)
 
     def veth_ports(self, *interfaces):
         for interface in interfaces:

@@ -80,7 +80,6 @@ class RecordingSink final : public ActionSink {
   void Userspace(DpPacketPtr packet, const UserspaceAction& action) override;
   void Drop(DpPacketPtr packet, DropReason reason) override;
   void OnCopy(const DpPacket& original, uint32_t frames, bool made) override;
-  DpMeter* FindMeter(uint32_t number) override { return number == 1 ? meter : nullptr; }
 
   // "output 1, output 2, drop action_drop".
   std::string Summary() const;
@@ -88,8 +87,6 @@ class RecordingSink final : public ActionSink {
   uint64_t Balance() const { return delivered_ + failed_copies_ - copies_; }
   uint64_t copies() const { return copies_; }
   uint64_t failed_copies() const { return failed_copies_; }
-
-  DpMeter* meter = nullptr;  // number 1
 
   // Keeps the packets of outputs and recirculations instead of freeing them.
   bool keep = false;

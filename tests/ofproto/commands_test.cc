@@ -123,7 +123,7 @@ TEST_F(OfprotoCommandsTest, TracesOpenflowFlows) {
             "     >> packet has reserved destination MAC, dropping\n"
             "\n"
             "Final flow: unchanged\n"
-            "Megaflow: recirc_id=0,eth,in_port=1,vlan_tci=0x0000/0x1fff,dl_dst=01:80:c2:00:00:00,dl_type=0x0000\n"
+            "Megaflow: recirc_id=0,eth,in_port=1,dl_dst=01:80:c2:00:00:00,dl_type=0x0000\n"
             "Datapath actions: drop\n");
   std::string by_name = Command("ofproto/trace", {"br0", "in_port=p1,tcp,dl_src=02:00:00:00:00:0a"});
   EXPECT_THAT(by_name, StartsWith("Flow: tcp,in_port=1,"));

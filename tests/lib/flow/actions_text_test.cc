@@ -42,8 +42,6 @@ std::string ErrorOf(std::string_view text, const PortNames& names = kNoNames) {
 const char* const kCanonical[] = {
     "drop",
     "1",
-    "meter(0),1",
-    "meter(4294967295)",
     "1,2,pop_vlan,push_vlan(vid=1,pcp=0),3",
     "push_vlan(tpid=0x88a8,vid=4095,pcp=7),1",
     "set(eth(src=00:11:22:33:44:55,dst=00:11:22:33:44:56)),1",

@@ -170,9 +170,9 @@ TEST_F(NormalTest, OnlyGratuitousArpLocks) {
   }
 }
 
-TEST_F(NormalTest, DropsEverythingWithoutFlows) {
-  switch_.AddTables(bridge_);
-  EXPECT_EQ(DropReason({.in_port = 1}), "table 0 of bridge br0 has no flow for this packet");
+TEST_F(NormalTest, DropsEverythingInASecureBridge) {
+  bridge_.drops_all = true;
+  EXPECT_EQ(DropReason({.in_port = 1}), "bridge br0 is secure and has no flow for this packet");
   EXPECT_EQ(bridge_.macs->statistics().entries, 0u);
 }
 

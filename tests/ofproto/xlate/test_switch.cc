@@ -165,10 +165,13 @@ XlateOut TestSwitch::Translate(const FlowKey& key, bool learn) {
 }
 
 std::string TestSwitch::Trace(const TestFrame& frame, bool learn) {
-  std::deque<TraceNode> trace;
+  std::string trace;
   FlowKey key = frame.Key();
-  sluice::Translate(XlateIn{.topology = topology, .key = key, .learn = learn, .now = now, .trace = &trace});
-  return FormatTrace(trace);
+  auto report = [&trace](int depth, const std::string& text) {
+    trace += text.empty() ? "\n" : std::string(static_cast<size_t>(depth) * 4, ' ') + text + "\n";
+  };
+  sluice::Translate(XlateIn{.topology = topology, .key = key, .learn = learn, .now = now, .report = report});
+  return trace;
 }
 
 std::string TestSwitch::Outcome(const FlowKey& key, const ActionList& actions) {

@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/base/rcu.h"
 #include "lib/flow/flow_text.h"
 #include "ofproto/xlate/xlate.h"
 
@@ -41,24 +40,9 @@ struct TestFrame {
   FlowKey Key() const;
 };
 
-// Meters of a datapath that is not there.
-class TestMeters final : public DatapathMeters {
- public:
-  absl::StatusOr<uint32_t> AddMeter(const MeterConfig&) override { return ++last_; }
-  void ModifyMeter(uint32_t, const MeterConfig&) override {}
-  void RemoveMeter(uint32_t) override {}
-  MeterStats ReadMeter(uint32_t) const override { return {}; }
-
- private:
-  uint32_t last_ = 0;
-};
-
 class TestSwitch {
  public:
-  // Forwards by NORMAL.
   XBridge& AddBridge(const std::string& name);
-  // From now on by flow tables, which are empty.
-  void AddTables(XBridge& bridge) { bridge.pipeline = std::make_shared<OfPipeline>(meters); }
   // Its one interface has the bundle's name. Datapath and OpenFlow port numbers are the same.
   XBundle& AddPort(XBridge& bridge, uint32_t number, VlanMode mode = VlanMode::kTrunk, uint16_t tag = 0);
   XPort& AddMember(XBundle& bundle, uint32_t number);  // makes it a bond
@@ -83,8 +67,6 @@ class TestSwitch {
   // Plays the actions on the tags of a packet with `key`.
   static std::string Outcome(const FlowKey& key, const ActionList& actions);
 
-  RcuThread rcu;
-  TestMeters meters;
   Topology topology;
   MacTable::Clock::time_point now{std::chrono::hours(1)};
 

@@ -43,6 +43,14 @@ bridge("br0")
      >> dropping VLAN 20 tagged packet received on port p1 configured as VLAN 10 access port
      >> disallowed VLAN VID for this input port, dropping
 )");
+  bridge.drops_all = true;
+  EXPECT_EQ(tested.Trace({.in_port = 1}),
+            R"(
+bridge("br0")
+-------------
+ 0. No match.
+    drop
+)");
 }
 
 TEST(TraceTest, TellsWhyEachModeRefusesAVlan) {
@@ -58,7 +66,7 @@ TEST(TraceTest, TellsWhyEachModeRefusesAVlan) {
             std::string::npos);
 }
 
-TEST(TraceTest, GoesOnInTheBridgeBehindAPatchPort) {
+TEST(TraceTest, IndentsTheBridgesBehindPatchPorts) {
   TestSwitch tested;
   XBridge& near = tested.AddBridge("near");
   XBridge& far = tested.AddBridge("far");
@@ -73,11 +81,11 @@ bridge("near")
     NORMAL
      -> no learned MAC for destination, flooding
 
-bridge("far")
--------------
- 0. priority 0
-    NORMAL
-     -> no learned MAC for destination, flooding
+    bridge("far")
+    -------------
+     0. priority 0
+        NORMAL
+         -> no learned MAC for destination, flooding
 )");
 }
 

@@ -58,6 +58,7 @@ class RandomSwitch {
   void AddBridge(uint32_t number) {
     XBridge& bridge = switch_.AddBridge(fmt::format("br{}", number));
     bridge.forward_bpdu = Chance(50);
+    bridge.drops_all = Chance(5);
     if (Chance(20)) bridge.flood_vlans = Vlans({10});
     for (uint32_t i = 2 + Below(5); i > 0; --i) {
       XBundle& bundle = switch_.AddPort(bridge, ++ports_);

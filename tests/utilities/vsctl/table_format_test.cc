@@ -85,7 +85,7 @@ TEST_F(TableFormatTest, TablesAreApart) {
   EXPECT_EQ(table_.Format(style_, false), "\n" + table_.Format(style_, true));
   const Table empty({&name_});
   EXPECT_TRUE(style_.SetFormat("list").ok());
-  EXPECT_EQ(empty.Format(style_, false), "");
+  EXPECT_EQ(empty.Format(style_, false), "\n");
 }
 
 TEST(TableStyleTest, RefusesUnknownFormats) {
