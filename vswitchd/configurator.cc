@@ -32,6 +32,7 @@ Configurator::Configurator(EventLoop& loop, DatapathManager& datapaths, Switch& 
   client_.OnStateChange([this] { OnStateChange(); });
   switch_.OnStatusChange([this] { Report(false); });
   switch_timer_ = loop_.RunEvery(std::chrono::seconds(1), [this] { switch_.Tick(); });
+  ArmStatisticsTimer();
   ready_timer_ = loop_.RunAfter(kReadyTimeout, [this] { Ready(); });
 }
 
@@ -74,26 +75,26 @@ void Configurator::OnChange() {
 }
 
 void Configurator::ApplyGlobal(const GlobalConfig& config) {
-  if (!global_.has_value() || global_->pmd_cores != config.pmd_cores) {
+  if (global_.pmd_cores != config.pmd_cores) {
     if (absl::Status status = datapaths_.SetPmdCores(config.pmd_cores); !status.ok()) {
       SLUICE_LOG(log_module, kWarn, "other_config:pmd-cpu-mask: {}; left as it was", Message(status));
     }
   }
-  if (!global_.has_value() || global_->tso != config.tso) datapaths_.SetTso(config.tso);
-  if (!global_.has_value() || global_->kernel_forwarding != config.kernel_forwarding) {
+  if (global_.tso != config.tso) datapaths_.SetTso(config.tso);
+  if (global_.kernel_forwarding != config.kernel_forwarding) {
     datapaths_.SetKernelForwarding(config.kernel_forwarding);
   }
-  if (!global_.has_value() || global_->assignment != config.assignment || global_->isolate != config.isolate) {
+  if (global_.assignment != config.assignment || global_.isolate != config.isolate) {
     datapaths_.SetAssignment(config.assignment, config.isolate);
   }
-  bool timer = !global_.has_value() || global_->stats_interval != config.stats_interval;
-  if (on_tls_change_ && (!global_.has_value() || global_->tls != config.tls)) on_tls_change_(config.tls);
+  bool timer = global_.stats_interval != config.stats_interval;
+  if (on_tls_change_ && global_.tls != config.tls) on_tls_change_(config.tls);
   global_ = config;
   if (timer) ArmStatisticsTimer();
 }
 
 void Configurator::ArmStatisticsTimer() {
-  statistics_timer_ = loop_.RunEvery(global_->stats_interval, [this] { Report(true); });
+  statistics_timer_ = loop_.RunEvery(global_.stats_interval, [this] { Report(true); });
 }
 
 void Configurator::MakeRoot() {
@@ -119,9 +120,9 @@ void Configurator::Report(bool statistics) {
   TransactionBuilder transaction(*client_.schema());
   writer_.WriteConstants(*root, transaction);
   writer_.WriteStatus(*root, transaction);
-  if (statistics) writer_.WriteStatistics(*root, global_->enable_statistics, transaction);
-  if (root->Integer("cur_cfg") != global_->next_cfg) {
-    transaction.Set("Open_vSwitch", root->uuid(), "cur_cfg", Datum::Scalar(global_->next_cfg));
+  if (statistics) writer_.WriteStatistics(*root, global_.enable_statistics, transaction);
+  if (root->Integer("cur_cfg") != global_.next_cfg) {
+    transaction.Set("Open_vSwitch", root->uuid(), "cur_cfg", Datum::Scalar(global_.next_cfg));
   }
   if (transaction.empty()) {
     Ready();

@@ -59,7 +59,7 @@ class Configurator {
   OvsdbClient client_;
   StatusWriter writer_;
 
-  std::optional<GlobalConfig> global_;  // as applied
+  GlobalConfig global_;  // as applied; the defaults are what everything begins with
   std::optional<SwitchConfig> config_;
   bool reporting_ = false;       // a transaction is under way
   bool report_again_ = false;    // and something changed since

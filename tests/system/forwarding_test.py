@@ -2,12 +2,10 @@
 """Two namespaces talk through the switch: ping, TCP and UDP, IPv4 and IPv6, MTU 1500 and 9000."""
 
 import os
-import unittest
 
 import harness
 from case import SwitchCase
 from harness import read_file, wait_until
-from sluice import BIN
 from traffic import iperf3, offloads, ping, udp_segments
 
 
@@ -74,22 +72,15 @@ class ForwardingJumbo(Forwarding):
     mtu = 9000
 
 
-# With the sanitized daemon super-packets leave in about every second run of these two; why is not known yet, and the
-# release build has not shown it.
-_not_sanitized = unittest.skipIf("asan" in BIN, "known fault: super-packets leave a sanitized daemon with TSO off")
-
-
 class ForwardingTsoOff(Forwarding):
     tso = False
 
-    @_not_sanitized
     def test_tcp_uses_super_packets(self):
         """There must be none: every packet in the datapath is one frame."""
         self.tcp(seconds=1)
         for name, port in self.switch.port_stats().items():
             self.assertEqual(port["tx_super_packets"], 0, name)
 
-    @_not_sanitized
     def test_no_frame_over_mtu_arrives(self):
         """Seen by tcpdump at the far end, while the sender's TSO stays on."""
         log = os.path.join(self.lab.scratch, "tcpdump.log")
