@@ -115,6 +115,12 @@ def _sorted_tree(lines):
     return sum(sorted(trees), []) if lines else []
 
 
+def _sorted_runs(text, element, separator):
+    """Wherever elements (a pattern without groups) follow one another, they come sorted."""
+    return re.sub(f"{element}(?:{separator}{element})+",
+                  lambda run: separator.join(sorted(re.findall(element, run[0]))), text)  # fmt: skip
+
+
 def _sorted_json(text):
     """Tables among other lines, their rows sorted."""
     parts, decoder = [], json.JSONDecoder()
@@ -166,17 +172,12 @@ class Peer:
         sort_set = lambda m: "[" + ", ".join(sorted(m[1].split(", "))) + "]"
         stdout = re.sub(rf"\[({RENAMED}(?:, {RENAMED})*)\]", sort_set, rename(done.stdout))
         # --data=bare has neither brackets nor commas.
-        stdout = re.sub(rf"{RENAMED}(?: {RENAMED})+",
-                        lambda m: " ".join(sorted(m[0].split(" "))), stdout)  # fmt: skip
+        stdout = _sorted_runs(stdout, RENAMED, " ")
         # --data=json: ["set",[["uuid","..."],...]], its quotes doubled in CSV.
-        element = rf'\["+uuid"+,"+{RENAMED}"+\]'
-        stdout = re.sub(rf"{element}(?:,{element})+",
-                        lambda m: ",".join(sorted(re.findall(element, m[0]))), stdout)  # fmt: skip
+        stdout = _sorted_runs(stdout, rf'\["+uuid"+,"+{RENAMED}"+\]', ",")
         # In HTML a UUID is also a link's text, cut short.
         stdout = re.sub(rf'({RENAMED})">[0-9a-f]{{8}}</a>', r'\1">\1</a>', stdout)
-        link = rf'<a href="#{RENAMED}">{RENAMED}</a>'
-        stdout = re.sub(rf"{link}(?:, {link})+",
-                        lambda m: ", ".join(sorted(re.findall(link, m[0]))), stdout)  # fmt: skip
+        stdout = _sorted_runs(stdout, rf'<a href="#{RENAMED}">{RENAMED}</a>', ", ")
         stderr = LOG_LINE.sub("LOG ", rename(done.stderr)).replace("ovs-vsctl:", "vsctl:")
         # That an error is logged too, and what was warned of before it, is the program's own business.
         if done.returncode != 0:
